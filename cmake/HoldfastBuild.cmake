@@ -1,0 +1,42 @@
+# How everything of ours is compiled, and where it lies in the build tree.
+
+# All in one folder, for libholdfast looks for its stores beside itself.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+
+if(PROJECT_IS_TOP_LEVEL)
+  if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+  endif()
+  # Line numbers are enough for a backtrace, and full debug information doubles the build.
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(HOLDFAST_CCACHE ccache)
+  if(HOLDFAST_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}")
+  endif()
+endif()
+
+set(CMAKE_CXX_EXTENSIONS OFF)
+find_package(Threads REQUIRED)
+
+# Ours alone: a consumer never inherits a warning, -Werror or the way into src/.
+add_library(holdfast_private INTERFACE)
+target_compile_features(holdfast_private INTERFACE cxx_std_20)
+target_include_directories(holdfast_private INTERFACE
+  "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(holdfast_private INTERFACE
+  -fno-semantic-interposition -fvisibility-inlines-hidden)
+target_link_libraries(holdfast_private INTERFACE Threads::Threads)
+if(HOLDFAST_DEVELOPER)
+  target_compile_options(holdfast_private INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  # Newer compilers know warnings that we have not met; those must not stop a newcomer.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(holdfast_private INTERFACE -Werror)
+  endif()
+endif()
+if(HOLDFAST_SANITIZE)
+  target_compile_options(holdfast_private INTERFACE
+    -fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(holdfast_private INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
+endif()

@@ -1,0 +1,23 @@
+# holdfast_add_test(<name> LABEL <label> SOURCES <files> [LINK <targets>] [TIMEOUT <seconds>])
+#
+# A program of GoogleTest cases, each of which CTest runs in a process of its own.
+function(holdfast_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL;TIMEOUT" "SOURCES;LINK")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  if(HOLDFAST_SANITIZE)
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
+  endif()
+
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main holdfast_private)
+  add_dependencies(${name} holdfast_all)
+  if(arg_LABEL MATCHES "^(unit|stores|conformance)$")
+    add_dependencies(holdfast_sanitized ${name})
+  endif()
+  gtest_discover_tests(${name}
+    TEST_PREFIX ${arg_LABEL}.
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()

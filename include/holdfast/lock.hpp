@@ -1,0 +1,155 @@
+// holdfast/lock.hpp: Lock, and the two that are made of it: RwLock and Semaphore.
+//
+//   auto lock = store.lock("orders/42");              // a cheap value; nothing happens yet
+//   auto lease = lock.try_acquire_for(5s);            // Result<Lease>
+//   std::scoped_lock guard(lock);                     // it is a standard TimedLockable
+//   auto later = co_await lock.acquire_async(stop);   // no thread waits
+//
+// Handles (acquire…) belong to whoever has the Lease, on any thread; they re-enter only for the same
+// LockOptions::owner. The standard-shaped calls belong to the calling thread and re-enter for it.
+// Who holds it for reading and asks for writing is refused: it would wait for itself.
+//
+// Threads: a Lock may be copied and shared freely.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "holdfast/lease.hpp"
+#include "holdfast/options.hpp"
+
+namespace holdfast {
+
+namespace detail {
+struct Place;
+
+// The room a waiter needs in line; nothing else is allocated while it waits.
+struct alignas(16) WaiterRoom {
+  std::byte bytes[192];
+};
+struct Leave {
+  WaiterRoom* room;
+  void operator()() const noexcept;
+};
+
+// A deadline that does not overflow, whatever the caller's units are.
+template <class R, class P>
+Millis at_most(std::chrono::duration<R, P> duration) {
+  using Wide = std::chrono::duration<double, std::milli>;
+  if (Wide(duration) >= Wide(std::chrono::hours(24) * 365 * 100)) return forever;
+  return std::chrono::ceil<Millis>(duration);
+}
+}  // namespace detail
+
+// co_await gives Result<Lease>. End it by its stop token, never by destroying a suspended coroutine.
+class [[nodiscard]] Acquiring {
+ public:
+  Acquiring(const Acquiring&) = delete;
+  Acquiring& operator=(const Acquiring&) = delete;
+  ~Acquiring();
+  bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> handle);
+  Result<Lease> await_resume();
+
+ private:
+  friend class Lock;
+  Acquiring(std::shared_ptr<detail::Place> place, std::stop_token stop);
+  std::shared_ptr<detail::Place> place_;
+  std::stop_token stop_;
+  std::optional<std::stop_callback<detail::Leave>> leave_;
+  detail::WaiterRoom room_;
+};
+
+class Lock {
+ public:
+  Result<Lease> acquire(std::stop_token stop = {}) const;  // waits as long as LockOptions::wait
+  Result<Lease> try_acquire() const;                       // one ask, no place in line
+  Result<Lease> try_acquire_for(Millis at_most, std::stop_token stop = {}) const;
+  template <class C, class D>
+  Result<Lease> try_acquire_until(std::chrono::time_point<C, D> deadline, std::stop_token stop = {}) const {
+    return try_acquire_for(detail::at_most(deadline - C::now()), std::move(stop));
+  }
+  Acquiring acquire_async(std::stop_token stop = {}) const;
+
+  void lock() const;      // throws Error
+  bool try_lock() const;  // false: busy; throws Error in trouble
+  template <class R, class P>
+  bool try_lock_for(std::chrono::duration<R, P> duration) const {
+    return lock_within(detail::at_most(duration));
+  }
+  template <class C, class D>
+  bool try_lock_until(std::chrono::time_point<C, D> deadline) const {
+    return lock_within(detail::at_most(deadline - C::now()));
+  }
+  void unlock() const noexcept;  // a loss is told by events and stats, for ~scoped_lock must not throw
+
+ private:
+  friend struct detail::Access;
+  explicit Lock(std::shared_ptr<detail::Place> place) noexcept : place_(std::move(place)) {}
+  bool lock_within(Millis at_most) const;
+  std::shared_ptr<detail::Place> place_;  // the name, its options, and the verdict on both
+};
+
+// Many readers or one writer; a waiting writer is not starved. Also a standard SharedTimedLockable.
+class RwLock {
+ public:
+  Lock read() const { return read_; }
+  Lock write() const { return write_; }
+
+  // Turns a write lease into a read lease without letting anybody in between. The token stays.
+  Result<void> downgrade(Lease& writer) const;
+
+  void lock() const { write_.lock(); }
+  bool try_lock() const { return write_.try_lock(); }
+  template <class Duration>
+  bool try_lock_for(const Duration& duration) const {
+    return write_.try_lock_for(duration);
+  }
+  template <class Time>
+  bool try_lock_until(const Time& deadline) const {
+    return write_.try_lock_until(deadline);
+  }
+  void unlock() const noexcept { write_.unlock(); }
+
+  void lock_shared() const { read_.lock(); }
+  bool try_lock_shared() const { return read_.try_lock(); }
+  template <class Duration>
+  bool try_lock_shared_for(const Duration& duration) const {
+    return read_.try_lock_for(duration);
+  }
+  template <class Time>
+  bool try_lock_shared_until(const Time& deadline) const {
+    return read_.try_lock_until(deadline);
+  }
+  void unlock_shared() const noexcept { read_.unlock(); }
+
+ private:
+  friend class Store;
+  RwLock(Lock read, Lock write) : read_(std::move(read)), write_(std::move(write)) {}
+  Lock read_;
+  Lock write_;
+};
+
+// At most `permits` at a time, over all processes.
+class Semaphore {
+ public:
+  Lock permits(std::uint32_t weight = 1) const { return permits_(weight); }
+
+ private:
+  friend class Store;
+  explicit Semaphore(std::function<Lock(std::uint32_t)> permits) : permits_(std::move(permits)) {}
+  std::function<Lock(std::uint32_t)> permits_;
+};
+
+// Several at once, all or none, in one global order of names: so two callers cannot deadlock.
+Result<std::vector<Lease>> acquire_all(std::span<const Lock> locks, std::stop_token stop = {});
+
+}  // namespace holdfast

@@ -1,0 +1,116 @@
+// holdfast/store.hpp: where locks live.
+//
+//   auto store = holdfast::open("sqlite:/var/lib/app/locks.db").value();
+//   auto done = store.with_lock("report/daily", {.wait = 5s}, [](const holdfast::Lease&) { report(); });
+//   auto sell = holdfast::locked(store, "stock/{}", sell_one);   // sell(42) holds "stock/42"
+//
+// URL          what                                              carries
+// memory:      this process alone; memory:NAME for separate ones all kinds, tokens
+// sqlite:FILE  one machine, any number of processes              all kinds, tokens, correctness
+//
+// Options of every URL: prefix=TEXT (put before each name), handover=off (strict order: nothing is
+// passed on inside the process), handover=N (at most N in a row, 1 to 1000; default 64).
+//
+// Threads: a Store may be copied and shared freely. After fork the child owns nothing: its calls
+// answer `invalid`, valid() is false, destructors do nothing.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "holdfast/lock.hpp"
+#include "holdfast/pattern.hpp"
+
+namespace holdfast {
+
+struct Module;
+namespace detail {
+struct Shop;
+}
+
+template <class R>
+concept Awaitable = requires(R r) { r.await_ready(); } || requires(R r) { r.operator co_await(); };
+template <class F>
+using Body = std::invoke_result_t<F, const Lease&>;
+
+class Store {
+ public:
+  // A store of one's own: see backend.hpp. Throws Error if the URL cannot be opened.
+  Store(const Module& module, std::string_view url, const StoreOptions& options = {});
+
+  Lock lock(LockName name, const LockOptions& options = {}) const;
+  RwLock rw_lock(LockName name, const LockOptions& options = {}) const;
+  Semaphore semaphore(LockName name, std::uint32_t permits, const LockOptions& options = {}) const;
+
+  // Acquires, calls body(lease), releases. lost: the body ran, but its lease ended before it did.
+  // Any other error: the body never ran. What the body throws passes through.
+  template <class F>
+  Result<Body<F>> with_lock(LockName name, const LockOptions& options, F&& body) const
+    requires(!Awaitable<Body<F>>);
+
+  Result<std::vector<Holder>> list(std::string_view prefix = {}) const;
+  Result<Guarantees> guarantees() const;
+  Stats stats() const;
+  std::string url() const;  // as opened, without secrets
+
+  // Tells the holders to let go; `now` takes it from them in this step.
+  Result<void> revoke(LockName name, bool now = false) const;
+
+  // Marks a new store, so that its first use need not wait; creates what it needs.
+  Result<void> init() const;
+
+  // No new grants; all leases are lost and released; waits for what is not yet confirmed.
+  Result<void> close(Millis at_most) const;
+
+ private:
+  friend Result<Store> open(std::string_view url, const StoreOptions& options);
+  explicit Store(std::shared_ptr<detail::Shop> shop) noexcept : shop_(std::move(shop)) {}
+  Result<Lease> enter(LockName name, const LockOptions& options) const;  // held by this thread
+  std::shared_ptr<detail::Shop> shop_;
+};
+
+// Parses, and loads that store's library; the first use connects.
+Result<Store> open(std::string_view url, const StoreOptions& options = {});
+
+template <class F>
+Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& body) const
+  requires(!Awaitable<Body<F>>)
+{
+  auto lease = enter(std::move(name), options);
+  if (!lease) return lease.error();
+  const Lease& held = *lease;
+  // A release that the store did not confirm is no error here, for it is followed up.
+  const auto ended_before = [&] {
+    auto released = lease->release();
+    return !released && released.error().errc() == Errc::lost ? std::optional(released.error()) : std::nullopt;
+  };
+  if constexpr (std::is_void_v<Body<F>>) {
+    std::invoke(std::forward<F>(body), held);
+    if (auto error = ended_before()) return *error;
+    return {};
+  } else {
+    auto value = std::invoke(std::forward<F>(body), held);
+    if (auto error = ended_before()) return *error;
+    return value;
+  }
+}
+
+// A function that takes its own lock, named by its arguments: each "{}" takes the next one, an
+// integer or a text. The result is Result<what f returns>.
+template <class F>
+auto locked(Store store, NamePattern pattern, F f, LockOptions options = {}) {
+  return [store = std::move(store), pattern, f = std::move(f),
+          options = std::move(options)]<class... Args>(Args&&... args) -> Result<std::invoke_result_t<const F&, Args...>> {
+    if (pattern.holes() > sizeof...(Args))
+      return Error(Errc::invalid, "pattern", "a locked function got fewer arguments than its name has {}");
+    return store.with_lock(pattern.fill(args...), options,
+                           [&](const Lease&) { return std::invoke(f, std::forward<Args>(args)...); });
+  };
+}
+
+}  // namespace holdfast

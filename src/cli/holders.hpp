@@ -1,0 +1,19 @@
+// What a store tells of its holders, for those who print it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/store.hpp"
+
+namespace holdfast::cli {
+
+std::vector<Holder> holders_of(const Store& store, const std::string& name);  // throws Error
+
+std::string json_of(const Holder& holder, std::string_view change = {});  // one object
+std::string json_of(const std::vector<Holder>& holders);  // with commas between them
+
+std::size_t shown_width(std::string_view text) noexcept;  // in characters
+
+}  // namespace holdfast::cli

@@ -1,0 +1,131 @@
+#include "cli/inspect.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "cli/duration.hpp"
+#include "cli/failure.hpp"
+#include "cli/holders.hpp"
+#include "cli/location.hpp"
+#include "cli/output.hpp"
+#include "cli/text.hpp"
+#include "holdfast/holdfast.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto watch_pause = 500ms;
+
+using Row = std::array<std::string, 6>;
+
+Row row_of(const Holder& holder) {
+  const auto span = [](const std::optional<Millis>& time) {
+    return time ? spoken(*time) : std::string("-");
+  };
+  return {escaped(holder.name),
+          holder.waits ? "-" : std::to_string(holder.token.value),
+          holder.waits ? "waits" : "holds",
+          span(holder.held_for),
+          span(holder.ttl_left),
+          escaped(holder.who)};
+}
+
+std::string table_of(const std::vector<Holder>& holders) {
+  std::vector<Row> rows{{"NAME", "TOKEN", "STATE", "FOR", "TTL LEFT", "WHO"}};
+  for (const auto& holder : holders) rows.push_back(row_of(holder));
+  std::array<std::size_t, 6> widths{};
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], shown_width(row[i]));
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i)
+      text += row[i] + std::string(widths[i] - shown_width(row[i]) + 2, ' ');
+    text += row.back() + "\n";
+  }
+  return text;
+}
+
+// Of one claim, for telling changes: the same grant keeps its token, the same waiter its name.
+using Key = std::tuple<std::string, std::string, std::uint64_t, bool>;
+using Snapshot = std::multimap<Key, Holder>;
+
+Snapshot snapshot_of(const std::vector<Holder>& holders) {
+  Snapshot snapshot;
+  for (const auto& holder : holders)
+    snapshot.emplace(Key{holder.name, holder.who, holder.token.value, holder.waits}, holder);
+  return snapshot;
+}
+
+void print_change(const Holder& holder, bool came, bool json) {
+  const char* change =
+      came ? (holder.waits ? "waits" : "holds") : (holder.waits ? "left" : "ended");
+  if (json) return print(json_of(holder, change) + "\n");
+  auto line = std::string(change) + " '" + escaped(holder.name) + "' " + escaped(holder.who);
+  if (!holder.waits) line += " token " + std::to_string(holder.token.value);
+  print(line + "\n");
+}
+
+// Who ended is told before who came, so that a handover reads in its order.
+void print_changes(const Snapshot& before, const Snapshot& now, bool json) {
+  for (const auto& [key, holder] : before)
+    if (now.count(key) < before.count(key)) print_change(holder, false, json);
+  for (const auto& [key, holder] : now)
+    if (before.count(key) < now.count(key)) print_change(holder, true, json);
+}
+
+Store open_store(const Options& options) { return open(locate(options).url).value(); }
+
+}  // namespace
+
+int ls(const Options& options) {
+  const auto store = open_store(options);
+  const auto holders = store.list(options.name).value();
+  print(options.json ? "[" + json_of(holders) + "]\n" : table_of(holders));
+  return exit_code::ok;
+}
+
+int show(const Options& options) {
+  const auto store = open_store(options);
+  const auto found = holders_of(store, options.name);
+  if (!options.json && found.empty()) {
+    print("'" + escaped(options.name) + "' is free\n");
+  } else if (!options.json) {
+    print(table_of(found));
+  } else {
+    std::vector<Holder> holding;
+    std::vector<Holder> waiting;
+    for (const auto& holder : found) (holder.waits ? waiting : holding).push_back(holder);
+    JsonObject object;
+    object.bytes("name", options.name).flag("held", !holding.empty());
+    object.array("holders", json_of(holding)).array("waiting", json_of(waiting));
+    print(object.str() + "\n");
+  }
+  return exit_code::ok;
+}
+
+int watch(const Options& options) {
+  const auto store = open_store(options);
+  const bool redraws = is_terminal(STDOUT_FILENO) && !options.json;
+  Snapshot before;
+  for (;;) {
+    const auto holders = store.list(options.name).value();
+    if (redraws) {
+      print("\033[H\033[J" + table_of(holders));
+    } else {
+      auto now = snapshot_of(holders);
+      print_changes(before, now, options.json);
+      before = std::move(now);
+    }
+    std::this_thread::sleep_for(watch_pause);
+  }
+}
+
+}  // namespace holdfast::cli

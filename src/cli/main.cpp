@@ -1,0 +1,63 @@
+// The command `holdfast`: the first user of the library, by its public headers alone.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <exception>
+#include <string_view>
+
+#include "cli/failure.hpp"
+#include "cli/inspect.hpp"
+#include "cli/manage.hpp"
+#include "cli/options.hpp"
+#include "cli/output.hpp"
+#include "cli/run/run.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+// A store's file must not become descriptor 2, where messages go. Closed again for a command.
+void occupy_standard_descriptors() noexcept {
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
+    if (::fcntl(number, F_GETFD) == -1) ::open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+int perform(const Options& options, std::span<char*> all_arguments) {
+  switch (options.verb) {
+    case Verb::run: return run(options, all_arguments);
+    case Verb::ls: return ls(options);
+    case Verb::show: return show(options);
+    case Verb::watch: return watch(options);
+    case Verb::break_: return break_lock(options);
+    case Verb::init: return init(options);
+    case Verb::version: return version(options);
+    case Verb::help: print(help_text(options.name)); return exit_code::ok;
+  }
+  return exit_code::internal;
+}
+
+int main(std::span<char*> all_arguments) {
+  occupy_standard_descriptors();
+  bool json = false;
+  const auto fail = [&](const Failure& failure) {
+    complain(failure, json);
+    return failure.code;
+  };
+  try {
+    const auto options = parse(all_arguments.subspan(all_arguments.empty() ? 0 : 1));
+    json = options.json;
+    return perform(options, all_arguments);
+  } catch (const Failure& failure) {
+    return fail(failure);
+  } catch (const Error& error) {
+    return fail(failure_of(error));
+  } catch (const std::exception& error) {
+    return fail({exit_code::internal, "internal", error.what()});
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::cli
+
+int main(int count, char** arguments) {
+  return holdfast::cli::main({arguments, static_cast<std::size_t>(count)});
+}

@@ -1,0 +1,21 @@
+// The only place that prints. Nothing is buffered, and a reader that went away is no trouble.
+#pragma once
+
+#include <string_view>
+
+#include "cli/failure.hpp"
+
+namespace holdfast::cli {
+
+void print(std::string_view text) noexcept;  // to stdout, as it is
+
+// For a line that must not hold up who writes it: dropped if its reader leaves no room for 50 ms.
+void write_briefly(int descriptor, std::string_view line) noexcept;
+
+// One line on stderr, escaped: "holdfast: …". Written briefly.
+void complain(std::string_view text);
+void complain(const Failure& failure, bool json);
+
+bool is_terminal(int descriptor) noexcept;
+
+}  // namespace holdfast::cli

@@ -1,0 +1,80 @@
+// What the two processes of `holdfast run` share.
+//
+// The supervisor is the process that the user started: it passes signals on and keeps the terminal.
+// The guard, its child of another name, holds the lease and is the parent of the command. Each
+// watches the other, so that the command is stopped in time whichever of them is killed or paused:
+//
+//   what happens                        who stops the command
+//   the lease is lost                   the guard: SIGTERM at V_end − (k + g), SIGKILL at V_end − g
+//   the supervisor is killed            the guard: the line between them is cut
+//   the supervisor is paused            the guard: its pulse is older than ttl·0.99 − k − g
+//   the guard is killed                 the kernel (PDEATHSIG), then the supervisor its group
+//   the guard is paused                 the supervisor: SIGKILL at V_end − g
+//   all are paused                      whichever runs first: SIGKILL
+//
+// Terms: V_end is the end of the lease on our clock, k the grace between the two signals, g the
+// margin. The lease's lost() and left() count to V_end − g, called `until` here.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "cli/location.hpp"
+#include "cli/options.hpp"
+#include "cli/run/chain.hpp"
+
+namespace holdfast::cli {
+
+struct Timing {
+  explicit Timing(Millis ttl) noexcept;
+  Millis margin;         // g
+  std::int64_t grace;    // k; nanoseconds from here on
+  std::int64_t beat;     // how often each shows that it is alive
+  std::int64_t silence;  // a supervisor that was silent for this long is paused
+};
+
+// One page that both processes see.
+struct Pulse {
+  std::atomic<std::int64_t> supervisor_at{0};  // when the supervisor last ran
+  std::atomic<std::int64_t> until{0};          // SIGKILL then, unless it moves; 0: nothing runs
+  std::atomic<pid_t> group{0};                 // the command's process group; 0: not started
+  std::atomic<bool> loss_told{false};
+};
+
+// Over the line between them.
+struct Message {
+  enum class Kind : std::int32_t {
+    signal,   // to the guard: pass `number` on to the command
+    stopped,  // to the supervisor: the command was stopped by signal `number`
+    ended,    // to the supervisor: exit with `number`, though the guard still clears up
+  };
+  Kind kind;
+  std::int32_t number;
+};
+void send(int line, Message message) noexcept;
+
+struct Job {
+  const Options& options;
+  Location location;
+  Chain chain;
+  std::string program;       // the command's file …
+  std::span<char*> command;  // … and its arguments, with a null pointer behind them
+  Timing timing;
+  Pulse& pulse;
+  sigset_t user_signals;  // the mask that the user gave us
+  bool children_ignored;  // SIGCHLD was ignored when we were started
+  pid_t supervisor_group;
+};
+
+// One line on --status-fd, if there is one.
+void tell(const Job& job, const std::string& line);
+void tell_acquired(const Job& job, Token token);
+void tell_loss(const Job& job, const std::string& why);  // also on stderr; only once
+
+int supervise(Job& job, std::span<char*> all_arguments);
+int guard(Job& job, int line);
+
+}  // namespace holdfast::cli

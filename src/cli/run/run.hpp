@@ -1,0 +1,13 @@
+// holdfast run NAME -- COMMAND: hold NAME while COMMAND runs.
+#pragma once
+
+#include <span>
+
+#include "cli/options.hpp"
+
+namespace holdfast::cli {
+
+// `all_arguments` are those of main, with the program's name: the guard writes its own over them.
+int run(const Options& options, std::span<char*> all_arguments);
+
+}  // namespace holdfast::cli

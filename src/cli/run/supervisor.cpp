@@ -1,0 +1,233 @@
+// The supervisor: passes signals on, keeps the terminal, shows the guard that it lives, and steps
+// in when the guard does not.
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "cli/failure.hpp"
+#include "cli/run/command.hpp"
+#include "cli/run/hold.hpp"
+#include "cli/run/job.hpp"
+#include "cli/run/terminal.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+class Supervisor {
+ public:
+  Supervisor(const Job& job, pid_t guard, Descriptor line, std::vector<pid_t> spared)
+      : job_(job),
+        guard_(guard),
+        line_(std::move(line)),
+        spared_(std::move(spared)),
+        signals_(signals_of(all_signals())) {}
+  int run();
+
+ private:
+  static sigset_t all_signals();
+  pid_t group() const noexcept { return job_.pulse.group.load(); }
+  void beat() noexcept;
+  void pass_signals_on();
+  void read_line();
+  void stop_with_command(int signal);
+  void forget_stops() noexcept;
+  bool too_late() const noexcept;
+  void stop_paused_guard();
+  void collect_children() noexcept;
+  int conclude();
+
+  const Job& job_;
+  const pid_t guard_;
+  Descriptor line_;
+  const std::vector<pid_t> spared_;  // children that we had before
+  Descriptor signals_;
+  BootTimer timer_;
+  Terminal terminal_;
+  std::optional<int> guard_status_;  // as waitpid tells it
+  std::optional<int> code_;          // the guard told it before its end
+  bool interrupt_passed_ = false;
+  bool stop_passed_ = false;  // the keyboard's, which came to us and not to the command
+};
+
+// Those that the user ignored stay ignored, as nohup wants it.
+sigset_t Supervisor::all_signals() {
+  sigset_t set;
+  ::sigfillset(&set);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      ::sigdelset(&set, signal);
+  }
+  return set;
+}
+
+int Supervisor::run() {
+  while (!guard_status_ && !code_) {
+    beat();
+    pollfd news[] = {
+        {line_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+    ::poll(news, std::size(news), -1);
+    if (too_late()) stop_paused_guard();
+    if (news[1].revents != 0) pass_signals_on();
+    if (news[0].revents != 0) read_line();
+  }
+  return conclude();
+}
+
+void Supervisor::beat() noexcept {
+  const auto now = boot_now();
+  job_.pulse.supervisor_at.store(now);
+  const auto until = job_.pulse.until.load();
+  timer_.arm(until == 0 ? now + job_.timing.beat : std::min(now + job_.timing.beat, until));
+}
+
+bool Supervisor::too_late() const noexcept {
+  const auto until = job_.pulse.until.load();
+  return until != 0 && boot_now() >= until;
+}
+
+// The guard kills at this moment too; if it does not, it is paused.
+void Supervisor::stop_paused_guard() {
+  if (group() != 0) ::kill(-group(), SIGKILL);
+  tell_loss(job_, "it could not be renewed, for holdfast was paused");
+  pollfd end{line_.get(), POLLIN, 0};
+  ::poll(&end, 1, static_cast<int>(job_.timing.margin.count()) / 2);
+  if (too_late()) ::kill(guard_, SIGKILL);
+}
+
+void Supervisor::pass_signals_on() {
+  while (const int signal = next_signal(signals_.get())) {
+    if (signal == SIGCHLD) {
+      collect_children();
+      continue;
+    }
+    if (signal == SIGINT || signal == SIGQUIT) interrupt_passed_ = true;
+    if (signal == SIGCONT) terminal_.give(group());
+    if (signal == SIGCONT || signal == SIGTSTP) stop_passed_ = signal == SIGTSTP;
+    send(line_.get(), {Message::Kind::signal, signal});
+    if (signal == SIGTSTP && group() == 0) stop_with_command(signal);
+  }
+}
+
+void Supervisor::collect_children() noexcept {
+  int status = 0;
+  for (pid_t child; (child = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (child == guard_) guard_status_ = status;
+}
+
+void Supervisor::read_line() {
+  Message message{};
+  const auto length = ::recv(line_.get(), &message, sizeof message, MSG_DONTWAIT);
+  if (length == 0 && !guard_status_) {
+    int status = 0;
+    if (::waitpid(guard_, &status, 0) == guard_) guard_status_ = status;
+  }
+  if (length != sizeof message) return;
+  if (message.kind == Message::Kind::ended) code_ = message.number;
+  if (message.kind == Message::Kind::stopped) stop_with_command(message.number);
+}
+
+// The shell must see its job stop, and have the terminal back. What only wants the terminal gets
+// it.
+void Supervisor::stop_with_command(int signal) {
+  const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+  if (wants_terminal && !stop_passed_ && terminal_.ours()) {
+    terminal_.give(group());
+    return send(line_.get(), {Message::Kind::signal, SIGCONT});
+  }
+  const bool had_terminal = terminal_.take_back(group());
+  if (signal == SIGSTOP && !had_terminal) return;  // of somebody who will continue it as well
+  const int like_it = signal == SIGSTOP ? SIGTSTP : signal;
+  // The keyboard's signal reached the command's group alone; our own may be more than one process.
+  if (had_terminal) ::kill(0, like_it);
+  ::raise(like_it);
+  const auto one = only(like_it);
+  ::sigprocmask(SIG_UNBLOCK, &one, nullptr);  // stops here, unless nobody could continue us
+  ::sigprocmask(SIG_BLOCK, &one, nullptr);
+  stop_passed_ = false;
+  beat();
+  forget_stops();
+  terminal_.give(group());
+  if (!wants_terminal) send(line_.get(), {Message::Kind::signal, SIGCONT});
+}
+
+// What was told before we were continued is not true any more.
+void Supervisor::forget_stops() noexcept {
+  Message stale{};
+  while (::recv(line_.get(), &stale, sizeof stale, MSG_DONTWAIT | MSG_PEEK) == sizeof stale &&
+         stale.kind == Message::Kind::stopped)
+    ::recv(line_.get(), &stale, sizeof stale, MSG_DONTWAIT);
+}
+
+int Supervisor::conclude() {
+  if (guard_status_ && WIFSIGNALED(*guard_status_)) {
+    const bool ran = group() != 0;
+    kill_group(group());
+    if (job_.options.kill_tree == KillTree::tree) kill_tree(spared_);
+    if (ran) tell_loss(job_, "the guard was killed");
+    code_ = ran ? exit_code::lost : exit_code::internal;
+  }
+  const int code = code_ ? *code_ : WEXITSTATUS(*guard_status_);
+  const bool interrupted =
+      code == exit_code::by_signal + SIGINT || code == exit_code::by_signal + SIGQUIT;
+  // The keyboard's signal reached the command alone: a script that called us should know it too.
+  if (terminal_.take_back(group()) && interrupted && !interrupt_passed_)
+    ::kill(0, code - exit_code::by_signal);
+  return code;
+}
+
+// Of another name in every list of processes, so that `killall -9 holdfast` misses it.
+std::vector<char*> rename_process(std::span<char*> arguments, std::span<char*> command,
+                                  std::vector<std::string>& kept) {
+  kept.assign(command.begin(), command.end());
+  char* const begin = arguments.front();
+  char* const end = arguments.back() + std::strlen(arguments.back());
+  constexpr char name[] = "hf-guard";
+  ::prctl(PR_SET_NAME, name);
+  static char shown_to_others[] =
+      "holdfast";  // by `holdfast ls`; it lay in what is overwritten now
+  program_invocation_name = program_invocation_short_name = shown_to_others;
+  std::memset(begin, 0, static_cast<std::size_t>(end - begin));
+  std::memcpy(begin, name, std::min(sizeof name - 1, static_cast<std::size_t>(end - begin)));
+  std::vector<char*> pointers;
+  for (auto& argument : kept) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+int supervise(Job& job, std::span<char*> all_arguments) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) refused("socket");
+  Descriptor ours(ends[0]);
+  Descriptor theirs(ends[1]);
+  // What the guard leaves behind when it is killed becomes ours, to be killed and waited for.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  auto spared =
+      job.options.kill_tree == KillTree::tree ? children_of_this_process() : std::vector<pid_t>{};
+  job.pulse.supervisor_at.store(boot_now());
+  const pid_t process = ::fork();
+  if (process == -1) refused("fork");
+  if (process == 0) {
+    ours.close();
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    std::vector<std::string> kept;
+    auto command = rename_process(all_arguments, job.options.command, kept);
+    job.command = {command.data(), command.size() - 1};
+    ::_exit(guard(job, theirs.get()));
+  }
+  theirs.close();
+  return Supervisor(job, process, std::move(ours), std::move(spared)).run();
+}
+
+}  // namespace holdfast::cli

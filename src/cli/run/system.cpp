@@ -1,0 +1,72 @@
+#include "cli/run/system.hpp"
+
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+#include "cli/failure.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+int checked(int descriptor, const char* what) {
+  if (descriptor == -1) refused(what);
+  return descriptor;
+}
+
+}  // namespace
+
+void refused(const char* what) {
+  throw Failure{exit_code::internal, "resource", std::string(what) + ": " + std::strerror(errno)};
+}
+
+void Descriptor::close() noexcept {
+  if (number_ != -1) ::close(std::exchange(number_, -1));
+}
+
+std::int64_t boot_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return now.tv_sec * second + now.tv_nsec;
+}
+
+BootTimer::BootTimer()
+    : timer_(checked(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK), "timer")) {}
+
+void BootTimer::arm(std::int64_t at) noexcept {
+  at = std::max<std::int64_t>(at, 1);  // 0 would disarm it
+  const itimerspec due{{}, {at / second, at % second}};
+  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &due, nullptr);
+}
+
+Flag::Flag() : event_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "event")) {}
+
+void Flag::raise() const noexcept { ::eventfd_write(event_.get(), 1); }
+
+sigset_t only(int signal) noexcept {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, signal);
+  return set;
+}
+
+Descriptor signals_of(const sigset_t& set) {
+  return Descriptor(checked(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signals"));
+}
+
+int next_signal(int descriptor) noexcept {
+  signalfd_siginfo info{};
+  return ::read(descriptor, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
+                                                               : 0;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,66 @@
+#include "cli/run/waiting.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "cli/failure.hpp"
+#include "cli/run/job.hpp"
+#include "cli/run/progress.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+// The one place that says which lock an option means.
+Lock lock_for(const Store& store, const Job& job) {
+  const Options& options = job.options;
+  LockOptions wanted;
+  wanted.ttl = options.ttl;
+  wanted.wait = options.wait;
+  wanted.margin = job.timing.margin;
+  // A guard that was killed drops its claim a moment before the kernel has killed the command.
+  wanted.lock_delay = job.timing.margin;
+  // Only the program's name: arguments may be secret, and labels are shown to all.
+  const std::string program = job.command[0];
+  wanted.label = program.substr(program.rfind('/') + 1).substr(0, 64);
+  switch (options.side) {
+    case Side::exclusive: break;
+    case Side::shared: return store.rw_lock(options.name, wanted).read();
+    case Side::permits:
+      return store.semaphore(options.name, options.capacity, wanted).permits(options.permits);
+  }
+  return store.lock(options.name, wanted);
+}
+
+// What a wait may mend: a store that cannot even be created stays so.
+bool may_change(const Error& error) {
+  const int code = failure_of(error).code;
+  return code == exit_code::busy || code == exit_code::unavailable;
+}
+
+}  // namespace
+
+Waiting::Waiting(const Job& job, const Store& store)
+    : job_(job), store_(store), lock_(lock_for(store, job)), thread_([this] {
+        result_ = acquire();
+        over_.raise();
+      }) {}
+
+Result<Lease> Waiting::result() {
+  if (thread_.joinable()) thread_.join();
+  return std::move(*result_);
+}
+
+Result<Lease> Waiting::acquire() const {
+  const auto began = boot_now();
+  auto first = lock_.try_acquire_for(Millis(0), stop_.get_token());
+  if (first || job_.options.wait == Millis(0)) return first;
+  if (!may_change(first.error())) return first;
+
+  tell(job_, "waiting");
+  const Progress progress(store_, job_.options.name);
+  if (job_.options.wait == forever) return lock_.acquire(stop_.get_token());
+  const Millis passed((boot_now() - began) / 1'000'000);
+  return lock_.try_acquire_for(std::max(job_.options.wait - passed, Millis(0)), stop_.get_token());
+}
+
+}  // namespace holdfast::cli

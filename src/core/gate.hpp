@@ -1,0 +1,168 @@
+// The gate: where all in one process that want one name meet. It decides, and does nothing else.
+//
+// Events come in by the calls below, always under the owner's one mutex; what is to be done is
+// collected as Orders and performed with no mutex held. A claim handed out in Orders stays alive
+// until its answer was given back.
+//
+//   { lock; gate.arrive(waiter, moment, orders); gate.collect(moment, orders, …); } perform(orders);
+//
+// At most one claim of the process waits in the store's line (`front_`); others are held, or owed.
+// Two more files have the bodies: gate.cpp (the line and the asks), gate_lease.cpp (what is held).
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "core/claim.hpp"
+#include "core/waiter.hpp"
+
+namespace holdfast::core {
+
+struct Orders {
+  struct Start {
+    Claim* claim;
+    Claim::Order what;
+  };
+  struct Note {
+    Event::Kind kind;
+    Token token;
+    const char* reason;
+  };
+  static constexpr std::size_t room = 8;
+
+  void clear() noexcept;
+  bool empty() const noexcept { return starts == 0 && wakes == 0 && losses == 0 && notes == 0; }
+
+  std::size_t starts = 0, wakes = 0, losses = 0, notes = 0;
+  std::array<Start, room> start;
+  std::array<Wakeup, room> wake;
+  std::array<std::shared_ptr<Hold>, room> loss;  // their stop sources are due
+  std::array<Note, room> note;
+  std::uint32_t notes_dropped = 0;
+  bool hand = false;  // something is to be started or helped that no caller stands behind
+};
+
+// Who collects.
+struct Collector {
+  bool starts = true;            // false: the heart, which calls no store
+  const Waiter* self = nullptr;  // needs no waking: it is here
+};
+
+class Gate {
+ public:
+  Gate(std::string name, const Terms& terms) noexcept;  // the terms outlive the gate
+  virtual ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  const std::string& name() const noexcept { return name_; }
+  const Terms& terms() const noexcept { return terms_; }
+
+  // ── callers ──
+  void arrive(Waiter& waiter, const Moment& moment, Orders& orders);
+  void leave(Waiter& waiter, Errc why, const Moment& moment, Orders& orders);  // busy: time is up
+
+  enum class Released : std::uint8_t { done, lost, under_way };
+  // under_way: the claim's release is to be started; drop_said tells, once it is answered.
+  Released release(Hold& hold, const Moment& moment, Orders& orders);
+  bool take_settled(Waiter& waiter) noexcept;  // true: it is, and nobody will be woken for it
+  Hold* held_by(const Entrant& owner) const noexcept;  // the latest entry, for unlock()
+  bool can_downgrade(const Hold& hold, std::uint32_t weight) const noexcept;
+  void downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, Orders& orders);
+  void close(const Moment& moment, Orders& orders);
+
+  // ── the store ──
+  void answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
+  void renewed(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
+  void dropped(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
+  void granted(const ClaimId& id, const Answer& answer, const Moment& moment, Orders& orders);
+  void look(const Moment& moment, Orders& orders);
+  void gone(const ClaimId& id, const Moment& moment, Orders& orders);
+
+  // ── time ──
+  void tick(const Moment& moment, Orders& orders);
+  BootTime next_tick() const noexcept;
+  void doubt(Hold& hold, const Moment& moment);  // valid() saw a pause: renew now
+
+  // ── what is to be done ──
+  void collect(const Moment& moment, Orders& orders, const Collector& collector);
+  // The call that a waiting thread should stand behind: the front's ask, if it is first in line.
+  Claim* to_help(const Waiter& waiter) const noexcept;
+  Claim* unattended() const noexcept;  // for the hand: under way, and no caller stands behind it
+  void attend(Claim& claim) noexcept { ++claim.helpers; }
+  void unattend(Claim& claim) noexcept;
+  std::uint32_t debts() const noexcept { return debts_; }
+  bool idle() const noexcept;  // nothing held, waiting, owed or under way
+
+ protected:
+  virtual Claim* make_claim() noexcept = 0;  // null: no memory
+  virtual void end_claim(Claim* claim) noexcept = 0;
+
+ private:
+  // The line.
+  void settle(Waiter& waiter, Errc errc, Problem problem, std::shared_ptr<const Holder> holder);
+  void settle_timed_out(Waiter& waiter);
+  void refuse_triers();
+  void expire_waiters(const Moment& moment);
+  bool enter_again(Waiter& waiter, const Moment& moment, Orders& orders);
+  bool differs(const Wish& wish, Problem& problem) const;
+  std::shared_ptr<const Holder> local_holder() const;
+  const Wish* present_wish() const noexcept;
+
+  // The asks.
+  void pump(const Moment& moment);
+  void ask_for(Waiter& head, const Moment& moment);
+  bool serves(const Claim& claim, const Waiter& waiter) const noexcept;
+  bool wanted(const Claim& claim) const noexcept;  // the head of the line can use it
+  void pause(Claim& claim, Nanos delay, const Moment& moment);
+  void stand_in_line(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
+  void refused(Claim& claim, const Answer& answer, const Moment& moment);
+  void unanswered(Claim& claim, const Problem& problem, const Moment& moment);
+  void fail_served(Claim& claim, const Problem& problem);
+  void note_silence(const Problem* problem, const Moment& moment);
+  void settle_replaced(const Claim& by);
+  void withdraw_unwanted(const Moment& moment);
+  void forget_front(const Moment& moment);  // the claim is not in the store
+
+  // What is held.
+  void handed(Claim& claim, const Moment& moment, Orders& orders);
+  void hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis ttl, const Moment& moment,
+                 Orders& orders);
+  void serve(Claim& claim, const Moment& moment);
+  bool give(Claim& claim, Waiter& waiter, const Moment& moment);
+  bool joinable(const Claim& claim, const Waiter& waiter, const Moment& moment) const noexcept;
+  bool can_hand_over(const Claim& claim, const Moment& moment) const noexcept;
+  void let_go(Claim& claim, const Moment& moment);
+  void owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& moment);
+  void lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders);
+  void lose_hold(Hold& hold, const char* reason);
+  void end_holds(Claim& claim, const Moment& moment, Orders& orders);
+  void tick_held(Claim& claim, const Moment& moment, Orders& orders);
+  void set_until(Claim& claim);
+  BootTime counted_until(const Claim& claim) const noexcept;
+  bool full() const noexcept;
+  void order(Claim& claim, Claim::Order what) noexcept;
+  void retire(Claim& claim) noexcept;
+  void note(Orders& orders, Event::Kind kind, Token token, const char* reason) const noexcept;
+  Claim* find_held(const ClaimId& id) const noexcept;
+
+  const std::string name_;
+  const Terms& terms_;
+  List<Waiter, OfLine> line_;
+  List<Waiter, OfLine> settled_;   // to be woken
+  Claim* front_ = nullptr;         // asking, queued, pausing or confirming
+  List<Claim, OfGate> held_;       // held, or lost and not let go
+  List<Claim, OfGate> owed_;
+  List<Claim, OfOutbox> outbox_;
+  List<Hold, OfMourned> mourned_;
+  std::unique_ptr<Failure> trouble_;        // why the store does not answer, while it does not
+  std::shared_ptr<const Holder> holder_;    // who holds it, as the store last said
+  BootTime silent_since_ = never;
+  BootTime look_at_line_ = never;  // not later than the first deadline or end of patience in line
+  std::uint32_t triers_ = 0;       // in line without wanting a place in it
+  std::uint32_t releasing_ = 0;    // owed claims whose first release is under way
+  std::uint32_t debts_ = 0;        // length of owed_
+  bool closed_ = false;
+};
+
+}  // namespace holdfast::core

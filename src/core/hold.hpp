@@ -1,0 +1,68 @@
+// One handle on a claim: what a Lease points to. Readers that share a claim, and re-entries of one
+// owner, are several holds of the same claim.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "core/list.hpp"
+#include "core/validity.hpp"
+
+namespace holdfast::core {
+struct Claim;
+struct OfClaim;
+struct OfMourned;
+}  // namespace holdfast::core
+
+namespace holdfast::detail {
+
+using core::Nanos;
+
+struct Hold : core::Link<core::OfClaim>, core::Link<core::OfMourned>, std::enable_shared_from_this<Hold> {
+  enum class State : std::uint8_t { held, lost, released };
+
+  // Read by valid() and left() without the gate's mutex; written under it.
+  std::atomic<std::int64_t> until{0};       // boot clock, nanoseconds; counts while `held`
+  std::atomic<std::int64_t> wall_ahead{0};  // as it was when the request that proved it left
+  std::atomic<State> state{State::held};
+
+  // Fixed when it is given out.
+  Token token;
+  core::Entrant owner;
+  const core::Terms* terms = nullptr;
+  Nanos margin{};
+  Nanos pause_limit{};
+  BootTime since;
+  BootTime ends = core::never;  // hold_at_most
+
+  // Under the gate's mutex.
+  core::Claim* claim = nullptr;  // null once let go
+  const char* why_lost = "";
+  std::optional<std::stop_source> loss;  // made when somebody asks for it
+
+  // Set once by the runtime, before the lease is given out.
+  std::shared_ptr<void> home;    // keeps gate, store and threads alive
+  std::uint32_t fork_epoch = 0;
+  bool awaited = false;          // got by co_await: its destructor does not wait
+
+  BootTime counted_until() const noexcept {
+    const BootTime own(Nanos(until.load(std::memory_order_acquire)));
+    return terms->session() ? std::min(own, terms->proven_until() - margin) : own;
+  }
+  // T6: the machine may have been paused without the boot clock noticing.
+  bool doubted(Nanos wall_ahead_now) const noexcept {
+    return wall_ahead_now - Nanos(wall_ahead.load(std::memory_order_acquire)) > pause_limit;
+  }
+  bool valid(BootTime now, Nanos wall_ahead_now) const noexcept {
+    return state.load(std::memory_order_acquire) == State::held && now < counted_until() &&
+           !doubted(wall_ahead_now);
+  }
+};
+
+}  // namespace holdfast::detail
+
+namespace holdfast::core {
+using detail::Hold;
+}

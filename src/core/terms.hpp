@@ -1,0 +1,71 @@
+// What the decisions are made from: the store's terms, a caller's wish, and the moment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "holdfast/backend.hpp"
+#include "holdfast/options.hpp"
+
+namespace holdfast::core {
+
+using Nanos = std::chrono::nanoseconds;
+inline constexpr BootTime never = BootTime::max();
+
+// Randomness is given, so that a seed can replay it.
+class Entropy {
+ public:
+  virtual std::uint64_t draw() noexcept = 0;
+
+ protected:
+  ~Entropy() = default;
+};
+
+struct Moment {
+  BootTime now;
+  Nanos wall_ahead{};  // wall clock minus boot clock: shows a pause that the boot clock slept through
+  Entropy& entropy;
+};
+
+// Of one open store; the same for all its gates.
+struct Terms {
+  Traits traits;
+  Millis patience{};
+  NextDelay next_delay;  // for stores without notification
+  std::string about;     // who we are: host, process, program
+  // Session stores: until when the session was proven alive, in nanoseconds of the boot clock.
+  std::atomic<std::int64_t> session_end{BootTime::max().time_since_epoch().count()};
+
+  bool session() const noexcept { return traits.validity != Validity::claim; }
+  BootTime proven_until() const noexcept {
+    return BootTime(Nanos(session_end.load(std::memory_order_acquire)));
+  }
+};
+
+// What one Lock wants; waiters point to it.
+struct Wish {
+  Kind kind = Kind::mutex;
+  std::uint32_t capacity = 1;
+  std::uint32_t weight = 1;
+  Millis ttl{};
+  Millis hold_at_most = forever;
+  Millis lock_delay{};
+  Nanos margin{};  // between lost() and the end of the lease
+  Purpose purpose{};
+  bool fair = true;
+  std::string about;  // with the label; empty: as in the terms
+
+  bool exclusive() const noexcept { return weight == capacity; }
+  bool shared() const noexcept { return kind == Kind::rw && weight < capacity; }
+};
+
+// Who may enter again: a thread's number or an Owner's bytes. Zero: nobody.
+struct Entrant {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  bool nobody() const noexcept { return high == 0 && low == 0; }
+  friend bool operator==(const Entrant&, const Entrant&) = default;
+};
+
+}  // namespace holdfast::core

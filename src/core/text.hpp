@@ -1,0 +1,17 @@
+// Bytes as people and URLs write them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::core {
+
+// Printable and on one line: control characters, quotes, backslashes and broken UTF-8 as \xNN.
+// Longer than `most` bytes is cut and ends in "…".
+std::string escaped(std::string_view bytes, std::size_t most = 512);
+
+// %NN undone; nothing if a % is not followed by two hex digits.
+std::optional<std::string> percent_decoded(std::string_view text);
+
+}  // namespace holdfast::core

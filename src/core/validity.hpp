@@ -1,0 +1,49 @@
+// How long a grant counts. All of it errs on the short side: counted from before the request left,
+// less the drift between two clocks, the store's granularity and a margin for reacting.
+#pragma once
+
+#include <algorithm>
+
+#include "core/terms.hpp"
+
+namespace holdfast::core {
+
+// Two clocks are trusted to agree on a duration within 1 %.
+constexpr Nanos less_drift(Nanos span) { return span - span / 100; }
+constexpr Nanos with_drift(Nanos span) { return span + span / 100; }
+
+constexpr Nanos default_margin(Millis ttl) { return std::max<Nanos>(Millis(50), Nanos(ttl) / 20); }
+
+// The end of a lease that was asked for, or renewed, by a request sent at `sent`.
+constexpr BootTime end_of(BootTime sent, Millis ttl, Millis granularity) {
+  return sent + less_drift(ttl) - granularity;
+}
+
+// The end of a lease that was granted by a message: counted from our last answered ask, by the
+// difference of the store's own stamps, and never from later than now.
+constexpr BootTime end_of_handed(BootTime asked, Nanos stamps_apart, BootTime now, Millis ttl,
+                                 Millis granularity) {
+  return end_of(std::min(asked + less_drift(stamps_apart), now), ttl, granularity);
+}
+
+constexpr Nanos renew_after(Millis ttl) { return Nanos(ttl) / 3; }
+constexpr Nanos renew_again_after(Millis ttl) { return Nanos(ttl) / 12; }
+
+// A wall clock that ran ahead of the boot clock by this much means that the machine was paused.
+constexpr Nanos pause_limit(Millis ttl) { return std::max<Nanos>(Millis(1000), Nanos(ttl) / 10); }
+
+// How long one request may take before its outcome is called unknown.
+constexpr Nanos answer_within(Millis ttl) {
+  return std::clamp<Nanos>(Nanos(ttl) / 3, Millis(500), Millis(5000));
+}
+
+// Handover inside the process: at most this long in a row, then the store's line goes first.
+inline constexpr Nanos handover_time = Millis(10);
+inline constexpr std::uint64_t turns = 1024;  // token = number × turns + turn
+
+constexpr Token token_of(const Traits& traits, std::uint64_t number, std::uint32_t turn) {
+  if (!traits.tokens) return {};
+  return {traits.bare_tokens ? number : number * turns + turn};
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,331 @@
+#include "runtime/gate.hpp"
+
+#include <new>
+#include <utility>
+
+#include "runtime/access.hpp"
+#include "runtime/answered.hpp"
+#include "runtime/messenger.hpp"
+#include "runtime/shop.hpp"
+
+namespace holdfast::detail {
+namespace {
+
+constexpr Millis cancel_slice{50};  // a caller inside help() notices a cancel within this
+constexpr std::chrono::hours long_time{1};
+
+// A backend may answer before its call returns. The gate that is starting calls on this thread then
+// only notes the event; it collects again when the starting is done. So nothing recurses.
+struct Starting {
+  const LiveGate* gate;
+  core::Orders* orders;
+  Starting* outer;
+};
+thread_local Starting* starting = nullptr;
+
+}  // namespace
+
+// ── calls ───────────────────────────────────────────────────────────────────────────────────────
+
+void LiveClaim::AskCall::begin(BootTime by) noexcept {
+  deadline = by;
+  finished_.store(false, std::memory_order_relaxed);
+}
+
+void LiveClaim::AskCall::done(Answer answer) noexcept {
+  claim.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
+    finished_.store(true, std::memory_order_release);
+    claim.gate.answered(claim, answer, moment, orders);
+  });
+}
+
+void LiveClaim::DropCall::begin(BootTime by) noexcept {
+  deadline = by;
+  finished_.store(false, std::memory_order_relaxed);
+}
+
+void LiveClaim::DropCall::done(std::span<Answer> answers) noexcept {
+  claim.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
+    finished_.store(true, std::memory_order_release);
+    claim.gate.dropped(claim, answers.empty() ? Answer{.said = Said::no} : answers[0], moment, orders);
+  });
+}
+
+const Call& LiveClaim::call() const noexcept {
+  return state == State::owed || state == State::gone ? static_cast<const Call&>(drop_call) : ask_call;
+}
+
+// ── the pattern ─────────────────────────────────────────────────────────────────────────────────
+
+LiveGate::LiveGate(std::string name, std::shared_ptr<Shop> shop)
+    : Gate(std::move(name), shop->terms), shop_(std::move(shop)), timer_(*this) {}
+
+LiveGate::~LiveGate() { shop_->forget(*this); }
+
+template <class Event>
+void LiveGate::step(core::Collector collector, Event&& event) noexcept {
+  for (Starting* frame = starting; frame; frame = frame->outer) {
+    if (frame->gate != this) continue;
+    const std::lock_guard guard(mutex_);
+    event(moment_now(), *frame->orders);
+    return;
+  }
+  core::Orders orders;
+  std::shared_ptr<LiveGate> last;  // ends after everything else here
+  for (bool first = true, again = true; again; first = false) {
+    BootTime next;
+    {
+      const std::lock_guard guard(mutex_);
+      const core::Moment moment = moment_now();
+      if (first) event(moment, orders);
+      collect(moment, orders, collector);
+      for (std::size_t i = 0; i < orders.starts; ++i) begin(orders.start[i]);
+      if (claims_ > 0 && !self_) self_ = shared_from_this();
+      if (claims_ == 0 && self_) last = std::move(self_);
+      if (debts() != debts_told_) {
+        shop_->count_debts(static_cast<std::int64_t>(debts()) - debts_told_);
+        debts_told_ = debts();
+      }
+      next = next_tick();
+    }
+    if (next != core::never) timer_.arm(next);
+    const bool full = orders.wakes + 1 >= core::Orders::room || orders.losses == core::Orders::room;
+    again = perform(orders) || full;
+    orders.clear();
+  }
+}
+
+void LiveGate::begin(const core::Orders::Start& start) noexcept {
+  auto& claim = static_cast<LiveClaim&>(*start.claim);
+  if (start.what == core::Claim::Order::ask) claim.ask_call.begin(claim.answer_by);
+  if (start.what == core::Claim::Order::drop) claim.drop_call.begin(claim.answer_by);
+  if (start.what == core::Claim::Order::renew) {
+    claim.keep = {claim.ask.name, claim.ask.claim, claim.ask.weight, claim.ask.ttl};
+    claim.keep_by = claim.answer_by;
+  }
+}
+
+// True if there may be more to do.
+bool LiveGate::perform(core::Orders& orders) noexcept {
+  if (orders.starts > 0) {
+    Starting frame{this, &orders, starting};
+    starting = &frame;
+    for (std::size_t i = 0; i < orders.starts; ++i) start(orders.start[i]);
+    starting = frame.outer;
+  }
+  for (std::size_t i = 0; i < orders.wakes; ++i) {
+    const core::Wakeup& wakeup = orders.wake[i];
+    if (wakeup.thread) {
+      static_cast<Parker*>(wakeup.continuation)->unpark();
+    } else {
+      shop_->resume(*static_cast<AsyncWaiter*>(wakeup.continuation));
+    }
+  }
+  for (std::size_t i = 0; i < orders.losses; ++i) Messenger::shared().lost(std::move(orders.loss[i]));
+  for (std::size_t i = 0; i < orders.notes; ++i) {
+    const auto& note = orders.note[i];
+    shop_->tell(note.kind, name(), note.token, Millis(0), note.reason);
+  }
+  if (orders.notes_dropped > 0) shop_->counts.events_dropped += orders.notes_dropped;
+  if (orders.hand) shop_->hand->visit(shared_from_this());
+  return orders.starts > 0;
+}
+
+void LiveGate::start(const core::Orders::Start& order) noexcept {
+  auto& claim = static_cast<LiveClaim&>(*order.claim);
+  Backend& backend = shop_->hand->backend();
+  switch (order.what) {
+    case core::Claim::Order::none: break;
+    case core::Claim::Order::ask:
+      shop_->counts.asks.fetch_add(1, std::memory_order_relaxed);
+      backend.ask(claim.ask, claim.ask_call);
+      break;
+    case core::Claim::Order::renew:
+      shop_->hand->renew(claim);
+      break;
+    case core::Claim::Order::drop:
+      shop_->counts.drops.fetch_add(1, std::memory_order_relaxed);
+      backend.release({&claim.drop, 1}, claim.drop_call);
+      break;
+  }
+}
+
+core::Claim* LiveGate::make_claim() noexcept {
+  auto* claim = new (std::nothrow) LiveClaim(*this);
+  if (claim) ++claims_;
+  return claim;
+}
+
+void LiveGate::end_claim(core::Claim* claim) noexcept {
+  --claims_;
+  delete static_cast<LiveClaim*>(claim);
+}
+
+// ── callers ─────────────────────────────────────────────────────────────────────────────────────
+
+void LiveGate::wait(core::Waiter& waiter, bool cancellable) noexcept {
+  const bool immediate = terms().traits.immediate;
+  const Nanos slice = cancellable ? Nanos(cancel_slice) : Nanos(long_time);
+  step({.self = &waiter}, [&](const auto& moment, auto& orders) { arrive(waiter, moment, orders); });
+  while (!waiter.delivered.load(std::memory_order_acquire)) {
+    LiveClaim* helped = nullptr;
+    const BootTime now = BootClock::now();
+    if (!immediate || now >= waiter.deadline) {
+      step({.self = &waiter}, [&](const auto& moment, auto& orders) {
+        if (now >= waiter.deadline) leave(waiter, Errc::busy, moment, orders);
+        helped = static_cast<LiveClaim*>(to_help(waiter));
+        if (helped) attend(*helped);
+      });
+    }
+    if (helped) {
+      shop_->hand->backend().help(&helped->ask_call, std::min(waiter.deadline, now + slice), -1);
+      stand_down(*helped);
+    } else if (!waiter.delivered.load(std::memory_order_acquire)) {
+      Parker::mine().park(waiter.deadline);
+    }
+  }
+}
+
+bool LiveGate::arrive_async(AsyncWaiter& waiter) noexcept {
+  bool settled = false;
+  step({}, [&](const auto& moment, auto& orders) {
+    arrive(waiter, moment, orders);
+    settled = take_settled(waiter);
+  });
+  return settled;
+}
+
+void LiveGate::cancel(core::Waiter& waiter) noexcept {
+  const auto alive = shared_from_this();  // the waiter may own the last reference, and go at once
+  step({}, [&](const auto& moment, auto& orders) { leave(waiter, Errc::cancelled, moment, orders); });
+}
+
+Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
+  LiveClaim* claim = nullptr;
+  Released released{};
+  bool mourned = false;
+  step({}, [&](const auto& moment, auto& orders) {
+    auto* held = static_cast<LiveClaim*>(hold.claim);
+    released = release(hold, moment, orders);
+    mourned = released == Released::lost && hold.loss;
+    if (released != Released::under_way || !wait) return;
+    claim = held;
+    attend(*claim);
+  });
+  if (mourned) Messenger::shared().lost(hold.shared_from_this());
+  if (!claim) return released == Released::done ? Said::yes : released == Released::lost ? Said::gone : Said::unknown;
+
+  const BootTime until = BootClock::now() + shop_->options.release_deadline;
+  while (!claim->drop_call.finished() && BootClock::now() < until)
+    shop_->hand->backend().help(&claim->drop_call, until, -1);
+  Said said = Said::unknown;
+  step({}, [&](const auto&, auto&) {
+    if (!claim->dropping) said = claim->drop_said;
+    unattend(*claim);
+  });
+  return said == Said::yes || said == Said::gone ? said : Said::unknown;
+}
+
+void LiveGate::stand_down(core::Claim& claim) noexcept {
+  step({}, [&](const auto&, auto&) { unattend(claim); });
+}
+
+Result<void> LiveGate::downgrade(Hold& hold) {
+  core::Claim* claim = nullptr;
+  Keep keep;
+  {
+    const std::lock_guard guard(mutex_);
+    if (!hold.valid(BootClock::now(), wall_ahead()))
+      return Error(Errc::lost, "lost", name() + ": the lease had ended before");
+    if (!can_downgrade(hold, 1)) return Error(Errc::invalid, "not_writer", name() + ": only a write lease can be downgraded");
+    claim = hold.claim;
+    keep = {name(), claim->ask.claim, 1, claim->ask.ttl};
+    attend(*claim);
+  }
+  Backend& backend = shop_->hand->backend();
+  const BootTime deadline = BootClock::now() + core::answer_within(keep.ttl);
+  const auto answer = Answered<std::span<Answer>, Keep, Answer>::from(
+      *shop_->hand, deadline, keep, [&](const Keep& one, auto& call) { backend.renew({&one, 1}, call); });
+  const Said said = answer ? answer->said : Said::unknown;
+  step({}, [&](const auto& moment, auto& orders) {
+    // Unknown counts as done: who asked for less must not act on more, and the next renewal says it again.
+    if (said == Said::yes || said == Said::unknown) downgraded(*claim, 1, moment, orders);
+    if (said == Said::gone) Gate::gone(claim->ask.claim, moment, orders);
+    unattend(*claim);
+  });
+  if (said == Said::yes) return {};
+  if (said == Said::gone) return Error(Errc::lost, "gone", name() + ": the lease had ended before");
+  if (said == Said::no) return shop_->error(answer->problem);
+  return Error(Errc::unknown, "not_confirmed", name() + ": the downgrade is not confirmed yet");
+}
+
+std::stop_token LiveGate::lost(Hold& hold) {
+  const std::lock_guard guard(mutex_);
+  if (!hold.loss) {
+    hold.loss.emplace();
+    if (hold.state.load() == Hold::State::lost) hold.loss->request_stop();  // nobody listens yet
+  }
+  return hold.loss->get_token();
+}
+
+void LiveGate::doubt(Hold& hold) noexcept {
+  step({}, [&](const auto& moment, auto&) { core::Gate::doubt(hold, moment); });
+}
+
+void LiveGate::close() noexcept {
+  step({}, [&](const auto& moment, auto& orders) { core::Gate::close(moment, orders); });
+}
+
+void LiveGate::keep_for_thread(Lease lease) {
+  const std::lock_guard guard(mutex_);
+  by_thread_.reserve(by_thread_.size() + 1);
+  by_thread_.push_back(Access::hold(lease));
+  Access::disarm(lease);
+}
+
+std::shared_ptr<Hold> LiveGate::take_from_thread() noexcept {
+  const core::Entrant me = this_thread();
+  const std::lock_guard guard(mutex_);
+  for (auto held = by_thread_.end(); held != by_thread_.begin();) {
+    if ((*--held)->owner != me) continue;
+    auto hold = std::move(*held);
+    by_thread_.erase(held);
+    return hold;
+  }
+  return nullptr;
+}
+
+// ── the store ───────────────────────────────────────────────────────────────────────────────────
+
+void LiveGate::granted(const ClaimId& claim, const Answer& answer) noexcept {
+  step({}, [&](const auto& moment, auto& orders) { Gate::granted(claim, answer, moment, orders); });
+}
+void LiveGate::look() noexcept {
+  step({}, [&](const auto& moment, auto& orders) { Gate::look(moment, orders); });
+}
+void LiveGate::gone(const ClaimId& claim) noexcept {
+  step({}, [&](const auto& moment, auto& orders) { Gate::gone(claim, moment, orders); });
+}
+void LiveGate::renewed(core::Claim& claim, const Answer& answer) noexcept {
+  step({}, [&](const auto& moment, auto& orders) { Gate::renewed(claim, answer, moment, orders); });
+}
+
+// ── threads of ours ─────────────────────────────────────────────────────────────────────────────
+
+std::shared_ptr<Timed> LiveGate::stay() noexcept { return weak_from_this().lock(); }
+
+void LiveGate::due(std::shared_ptr<Timed> self) noexcept {
+  step({.starts = false}, [&](const auto& moment, auto& orders) { tick(moment, orders); });
+  const auto hand = shop_->hand;
+  hand->visit(std::static_pointer_cast<LiveGate>(std::move(self)));
+}
+
+LiveClaim* LiveGate::visit() noexcept {
+  step({}, [](const auto&, auto&) {});
+  const std::lock_guard guard(mutex_);
+  auto* claim = static_cast<LiveClaim*>(unattended());
+  if (claim) attend(*claim);
+  return claim;
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,106 @@
+// The gate at work: the core's decisions under one mutex, its orders performed with none held.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/gate.hpp"
+#include "runtime/heart.hpp"
+#include "runtime/waiting.hpp"
+
+namespace holdfast::detail {
+
+class LiveGate;
+struct Shop;
+struct OfRound;
+
+// A claim with the calls that carry it to the store and back.
+struct LiveClaim final : core::Claim, core::Link<OfRound> {
+  explicit LiveClaim(LiveGate& at) noexcept : gate(at) {}
+
+  struct AskCall final : Pending<Answer> {
+    explicit AskCall(LiveClaim& of) noexcept : claim(of) {}
+    void begin(BootTime by) noexcept;
+    void done(Answer answer) noexcept override;
+    LiveClaim& claim;
+  };
+  struct DropCall final : Pending<std::span<Answer>> {
+    explicit DropCall(LiveClaim& of) noexcept : claim(of) {}
+    void begin(BootTime by) noexcept;
+    void done(std::span<Answer> answers) noexcept override;
+    LiveClaim& claim;
+  };
+
+  const Call& call() const noexcept;  // that a thread can stand behind
+  LiveGate& gate;
+  Keep keep;          // the renewal under way …
+  BootTime keep_by;   // … and its deadline: fixed while it is
+  AskCall ask_call{*this};
+  DropCall drop_call{*this};
+};
+
+class LiveGate final : public core::Gate, public Timed, public std::enable_shared_from_this<LiveGate> {
+ public:
+  LiveGate(std::string name, std::shared_ptr<Shop> shop);
+  ~LiveGate() override;
+
+  Shop& shop() const noexcept { return *shop_; }
+
+  // ── callers ──
+  // Waits on this thread until the waiter is settled.
+  void wait(core::Waiter& waiter, bool cancellable) noexcept;
+  // True: settled at once. False: whoever settles it resumes the coroutine, maybe already now.
+  bool arrive_async(AsyncWaiter& waiter) noexcept;
+  void cancel(core::Waiter& waiter) noexcept;
+  // The answer of the store: yes, gone (it had ended before) or unknown.
+  Said give_back(Hold& hold, bool wait) noexcept;
+  Result<void> downgrade(Hold& hold);
+  std::stop_token lost(Hold& hold);
+  void doubt(Hold& hold) noexcept;
+  void close() noexcept;
+
+  // What lock() holds until unlock(), by thread.
+  void keep_for_thread(Lease lease);
+  std::shared_ptr<Hold> take_from_thread() noexcept;
+
+  // ── the store ──
+  void granted(const ClaimId& claim, const Answer& answer) noexcept;
+  void look() noexcept;
+  void gone(const ClaimId& claim) noexcept;
+  void renewed(core::Claim& claim, const Answer& answer) noexcept;
+
+  // ── threads of ours ──
+  std::shared_ptr<Timed> stay() noexcept override;
+  void due(std::shared_ptr<Timed> self) noexcept override;  // the heart
+  LiveClaim* visit() noexcept;  // the hand: starts what is ordered; gives what to stand behind
+  void stand_down(core::Claim& claim) noexcept;  // this thread no longer does
+
+ private:
+  friend struct LiveClaim;
+  friend class Hand;
+  friend struct Downgrade;
+
+  core::Claim* make_claim() noexcept override;
+  void end_claim(core::Claim* claim) noexcept override;
+
+  // The one pattern: { lock; event(moment, orders); collect } perform.
+  template <class Event>
+  void step(core::Collector collector, Event&& event) noexcept;
+  bool perform(core::Orders& orders) noexcept;
+  static void begin(const core::Orders::Start& order) noexcept;
+  void start(const core::Orders::Start& order) noexcept;
+
+  std::mutex mutex_;
+  const std::shared_ptr<Shop> shop_;
+  std::vector<std::shared_ptr<Hold>> by_thread_;
+  std::shared_ptr<LiveGate> self_;  // while it has claims
+  std::uint32_t claims_ = 0;
+  std::uint32_t debts_told_ = 0;
+  Timer timer_;
+  // In the hand's list of gates to visit; under the hand's mutex.
+  std::shared_ptr<LiveGate> visit_;
+  LiveGate* next_visit_ = nullptr;
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,133 @@
+#include "runtime/hand.hpp"
+
+#include <new>
+#include <utility>
+
+#include "runtime/shop.hpp"
+
+namespace holdfast::detail {
+
+bool Hand::start() noexcept {
+  return bell_.made() && start_thread(thread_, "hf-hand", [self = shared_from_this()] { self->run(); });
+}
+
+void Hand::stop() noexcept {
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    poke(std::move(lock));
+  }
+  if (!thread_.joinable()) return;
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();  // the last reference dropped here: it ends itself
+  } else {
+    thread_.join();
+  }
+}
+
+void Hand::poke(std::unique_lock<std::mutex> lock) noexcept {
+  const bool ring = !std::exchange(rung_, true);
+  lock.unlock();
+  if (ring) bell_.ring();
+}
+
+void Hand::visit(std::shared_ptr<LiveGate> gate) noexcept {
+  std::unique_lock lock(mutex_);
+  if (gate->visit_) return;
+  LiveGate* last = std::exchange(last_visit_, gate.get());
+  (last ? last->next_visit_ : first_visit_) = gate.get();
+  gate->visit_ = std::move(gate);
+  poke(std::move(lock));
+}
+
+std::shared_ptr<LiveGate> Hand::next_visit() noexcept {
+  const std::lock_guard guard(mutex_);
+  if (!first_visit_) return nullptr;
+  LiveGate* gate = std::exchange(first_visit_, first_visit_->next_visit_);
+  gate->next_visit_ = nullptr;
+  if (!first_visit_) last_visit_ = nullptr;
+  return std::move(gate->visit_);
+}
+
+void Hand::renew(LiveClaim& claim) noexcept {
+  std::unique_lock lock(mutex_);
+  renewals_.push_back(claim);
+  poke(std::move(lock));
+}
+
+void Hand::run() noexcept {
+  for (;;) {
+    try {
+      while (auto gate = next_visit()) {
+        helped_.reserve(helped_.size() + 8);
+        for (int most = 8; most > 0; --most) {
+          LiveClaim* claim = gate->visit();
+          if (!claim) break;
+          helped_.push_back({gate, claim, &claim->call()});
+        }
+      }
+      start_rounds();
+    } catch (const std::bad_alloc&) {
+      // What is not helped today is asked again after its deadline.
+    }
+    {
+      const std::lock_guard guard(mutex_);
+      if (stopping_) return;
+    }
+    help();
+  }
+}
+
+// Memory first: what was taken from the list is sure to be sent.
+void Hand::start_rounds() {
+  for (;;) {
+    rounds_.reserve(rounds_.size() + 1);
+    auto round = std::make_unique<Round>();
+    round->deadline = core::never;
+    {
+      const std::lock_guard guard(mutex_);
+      while (round->size < round->claims.size() && !renewals_.empty())
+        round->claims[round->size++] = renewals_.pop_front();
+    }
+    if (round->size == 0) return;
+    for (std::size_t i = 0; i < round->size; ++i) {
+      round->keeps[i] = round->claims[i]->keep;
+      round->deadline = std::min(round->deadline, round->claims[i]->keep_by);
+    }
+    round->claims[0]->gate.shop().counts.renewals += round->size;
+    Round& started = *round;
+    rounds_.push_back(std::move(round));
+    backend_->renew({started.keeps.data(), started.size}, started);
+  }
+}
+
+void Hand::Round::done(std::span<Answer> answers) noexcept {
+  const Answer none{.said = Said::no};
+  for (std::size_t i = 0; i < size; ++i)
+    claims[i]->gate.renewed(*claims[i], answers.empty() ? none : answers[i]);
+  finished_.store(true, std::memory_order_release);
+}
+
+// Stands behind the oldest call, or reads messages, until the bell rings.
+void Hand::help() noexcept {
+  std::erase_if(rounds_, [](const auto& round) { return round->finished(); });
+  std::erase_if(helped_, [](const Helped& helped) {
+    if (!helped.call->finished()) return false;
+    helped.gate->stand_down(*helped.claim);
+    return true;
+  });
+  const Call* call = nullptr;
+  if (!rounds_.empty()) {
+    call = rounds_.front().get();
+  } else if (!helped_.empty()) {
+    call = helped_.front().call;
+  }
+  backend_->help(call, BootClock::now() + std::chrono::hours(1), bell_.descriptor());
+  std::unique_lock lock(mutex_);
+  if (std::exchange(rung_, false)) {
+    lock.unlock();
+    bell_.silence();
+  }
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,62 @@
+// The hand: one thread an open store. It lends itself to every call that nobody stands behind:
+// renewals, debts, asks of coroutines, messages.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "holdfast/backend.hpp"
+#include "runtime/gate.hpp"
+
+namespace holdfast::detail {
+
+class Hand : public std::enable_shared_from_this<Hand> {
+ public:
+  explicit Hand(std::unique_ptr<Backend> backend) noexcept : backend_(std::move(backend)) {}
+
+  Backend& backend() const noexcept { return *backend_; }
+  bool start() noexcept;  // false: no thread to be had
+  void stop() noexcept;   // joins, unless called by the hand itself
+
+  void visit(std::shared_ptr<LiveGate> gate) noexcept;  // something is to be started or helped there
+  void renew(LiveClaim& claim) noexcept;                // goes with the next round; needs no memory
+
+ private:
+  // Many renewals in one call.
+  struct Round final : Pending<std::span<Answer>> {
+    void done(std::span<Answer> answers) noexcept override;
+    std::array<LiveClaim*, 100> claims;
+    std::array<Keep, 100> keeps;
+    std::size_t size = 0;
+  };
+  struct Helped {
+    std::shared_ptr<LiveGate> gate;
+    LiveClaim* claim;
+    const Call* call;
+  };
+
+  void run() noexcept;
+  std::shared_ptr<LiveGate> next_visit() noexcept;
+  void start_rounds();
+  void help() noexcept;
+  void poke(std::unique_lock<std::mutex> lock) noexcept;
+
+  const std::unique_ptr<Backend> backend_;
+  Bell bell_;
+  std::thread thread_;
+
+  std::mutex mutex_;
+  LiveGate* first_visit_ = nullptr;
+  LiveGate* last_visit_ = nullptr;
+  core::List<LiveClaim, OfRound> renewals_;
+  bool rung_ = false;
+  bool stopping_ = false;
+
+  // Of the thread alone.
+  std::vector<Helped> helped_;
+  std::vector<std::unique_ptr<Round>> rounds_;
+};
+
+}  // namespace holdfast::detail

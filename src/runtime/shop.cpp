@@ -1,0 +1,275 @@
+#include "runtime/shop.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <limits.h>
+#include <utility>
+
+#include "core/text.hpp"
+#include "runtime/messenger.hpp"
+#include "runtime/modules.hpp"
+#include "runtime/per_process.hpp"
+
+namespace holdfast::detail {
+namespace {
+
+// What others see of us: host, process and program. Pids lie across namespaces; nobody judges them.
+std::string about_us() {
+  char host[HOST_NAME_MAX + 1] = "?";
+  ::gethostname(host, sizeof host - 1);
+  return core::escaped(host, 64) + "/" + std::to_string(::getpid()) + " " +
+         core::escaped(program_invocation_short_name, 64);
+}
+
+bool take_option(Url& url, std::string_view name, std::string& value) {
+  const auto found = url.options.find(name);
+  if (found == url.options.end()) return false;
+  value = std::move(found->second);
+  url.options.erase(found);
+  return true;
+}
+
+// handover=off, or how often in a row.
+bool parse_handovers(const std::string& text, std::uint32_t& handovers, Problem& problem) {
+  if (text == "off") {
+    handovers = 0;
+    return true;
+  }
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, handovers);
+  if (read.ec == std::errc() && read.ptr == end && handovers >= 1 && handovers <= 1000) return true;
+  problem = {Errc::invalid, "bad_url", "store URL: handover is off or a number from 1 to 1000"};
+  return false;
+}
+
+// Open stores, for the end of the process.
+struct Registry {
+  const std::uint32_t epoch = fork_epoch();
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Shop>> shops;
+};
+
+// What is not yet confirmed gets one release deadline; the rest ends by its ttl.
+void settle_at_exit() {
+  auto& registry = per_process<Registry>();
+  std::vector<std::weak_ptr<Shop>> shops;
+  {
+    const std::lock_guard guard(registry.mutex);
+    shops = registry.shops;
+  }
+  for (const auto& weak : shops) {
+    const auto shop = weak.lock();
+    if (shop && shop->epoch == fork_epoch()) shop->await_debts(BootClock::now() + shop->options.release_deadline);
+  }
+}
+
+void remember(const std::shared_ptr<Shop>& shop) {
+  static const bool registered = std::atexit(settle_at_exit) == 0;
+  (void)registered;
+  auto& registry = per_process<Registry>();
+  const std::lock_guard guard(registry.mutex);
+  std::erase_if(registry.shops, [](const auto& weak) { return weak.expired(); });
+  registry.shops.push_back(shop);
+}
+
+}  // namespace
+
+Shop::Shop(Url url_, const StoreOptions& options_) : url(std::move(url_)), options(options_), epoch(fork_epoch()) {}
+
+Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view text, const StoreOptions& options) {
+  Url url;
+  Problem problem;
+  std::string prefix;
+  std::string handover;
+  if (!core::parse_url(text, url, problem)) return Error(problem.errc, problem.reason, problem.text);
+  const bool has_prefix = take_option(url, "prefix", prefix);
+  const bool has_handover = take_option(url, "handover", handover);
+  auto shop = std::make_shared<Shop>(url, options);
+  if (has_prefix) shop->prefix = prefix;
+
+  if (!module) module = find_module(url.scheme, problem);
+  auto backend = module ? module->open({shop->url, *shop, &open_backend}, problem) : nullptr;
+  if (!backend) return Error(problem.errc, problem.reason, problem.text);
+  shop->terms.traits = backend->traits();
+  if (has_handover && !parse_handovers(handover, shop->terms.traits.handovers, problem))
+    return Error(problem.errc, problem.reason, problem.text);
+  if (shop->terms.traits.bare_tokens) shop->terms.traits.handovers = 0;
+  shop->terms.patience = options.patience;
+  shop->terms.next_delay = options.next_delay ? options.next_delay : decorrelated_jitter(Millis(5), Millis(250));
+  shop->terms.about = about_us();
+  if (shop->terms.session()) shop->terms.session_end.store(0);
+  shop->hand = std::make_shared<Hand>(std::move(backend));
+  remember(shop);
+  return shop;
+}
+
+Shop::~Shop() {
+  if (!hand) return;
+  if (epoch == fork_epoch()) {
+    hand->stop();
+  } else {
+    // Closing a client library in a forked child would end the parent's session: leaked on purpose.
+    new std::shared_ptr<Hand>(std::move(hand));
+  }
+}
+
+std::optional<Error> Shop::unfit() {
+  if (epoch != fork_epoch())
+    return Error(Errc::invalid, "opened_before_fork", core::shown(url) + ": opened before fork; open it again in the child");
+  if (closed.load(std::memory_order_acquire)) return Error(Errc::cancelled, "closed", core::shown(url) + ": the store was closed");
+  return std::nullopt;
+}
+
+std::optional<Error> Shop::ready() {
+  if (auto error = unfit()) return error;
+  if (ready_.load(std::memory_order_acquire)) return std::nullopt;
+  const std::lock_guard guard(ready_mutex_);
+  if (ready_.load(std::memory_order_relaxed)) return std::nullopt;
+  if (!Heart::beat().start() || !Messenger::shared().start() || !hand->start())
+    return Error(Errc::unavailable, "resource", core::shown(url) + ": cannot make the threads that keep a lease; the limit of threads or open files is reached");
+  ready_.store(true, std::memory_order_release);
+  return std::nullopt;
+}
+
+// ── gates ───────────────────────────────────────────────────────────────────────────────────────
+
+std::shared_ptr<LiveGate> Shop::gate(const std::string& name) {
+  if (auto found = find(name)) return found;
+  auto made = std::make_shared<LiveGate>(name, shared_from_this());
+  std::shared_ptr<LiveGate> other;  // ends without the mutex
+  const std::lock_guard guard(gates_mutex_);
+  const auto found = gates_.find(name);
+  if (found != gates_.end()) {
+    other = found->second.lock();
+    if (other) return std::exchange(made, std::move(other));
+    gates_.erase(found);  // its key lies in a gate that is ending
+  }
+  gates_.emplace(made->name(), made);
+  return made;
+}
+
+std::shared_ptr<LiveGate> Shop::find(std::string_view name) noexcept {
+  const std::lock_guard guard(gates_mutex_);
+  const auto found = gates_.find(name);
+  return found == gates_.end() ? nullptr : found->second.lock();
+}
+
+void Shop::forget(const LiveGate& gate) noexcept {
+  if (epoch != fork_epoch()) return;  // the mutex may be locked for ever
+  const std::lock_guard guard(gates_mutex_);
+  const auto found = gates_.find(gate.name());
+  if (found != gates_.end() && found->first.data() == gate.name().data()) gates_.erase(found);
+}
+
+std::vector<std::shared_ptr<LiveGate>> Shop::gates() {
+  std::vector<std::shared_ptr<LiveGate>> all;
+  const std::lock_guard guard(gates_mutex_);
+  for (const auto& [name, weak] : gates_)
+    if (auto gate = weak.lock()) all.push_back(std::move(gate));
+  return all;
+}
+
+// ── errors and events ───────────────────────────────────────────────────────────────────────────
+
+Error Shop::error(const std::string& name, Errc code, const core::Failure* failure) const {
+  const std::string where = core::escaped(name, 128) + " on " + core::shown(url);
+  if (!failure) return Error(code, "resource", where + ": out of memory");
+  const Problem& problem = failure->problem;
+  std::string text = where + ": ";
+  if (code == Errc::busy) {
+    text += failure->holder && !failure->holder->who.empty() ? "held by " + core::escaped(failure->holder->who) : "held by another";
+    text += problem.text.empty() ? "; wait longer or try again later" : "; " + problem.text;
+  } else if (code == Errc::cancelled) {
+    text += problem.reason == "closed" ? "the store was closed" : "cancelled";
+  } else {
+    text += problem.text.empty() ? std::string(to_string(code)) : problem.text;
+  }
+  return Error(code, problem.reason, text, failure->holder);
+}
+
+Error Shop::error(const Problem& problem) const {
+  return Error(problem.errc, problem.reason, core::shown(url) + ": " + problem.text);
+}
+
+void Shop::tell(Event::Kind kind, const std::string& name, Token token, Millis after, std::string_view reason) noexcept {
+  using enum Event::Kind;
+  switch (kind) {
+    case acquired: ++counts.acquired; break;
+    case handed_over: ++counts.acquired, ++counts.handed_over; break;
+    case renewed: ++counts.renewed; break;
+    case at_risk: ++counts.at_risk; break;
+    case lost: ++counts.lost; break;
+    case released: ++counts.released; break;
+    case safe:
+    case not_held:
+    case handler_threw: break;
+  }
+  if (!options.on_event) return;
+  try {
+    Event event{kind, name, token, after, std::string(reason)};
+    const bool queued = Messenger::shared().tell([shop = shared_from_this(), event = std::move(event)] {
+      try {
+        shop->options.on_event(event);
+      } catch (...) {
+        ++shop->counts.handlers_threw;
+      }
+    });
+    if (!queued) ++counts.events_dropped;
+  } catch (const std::bad_alloc&) {
+    ++counts.events_dropped;
+  }
+}
+
+void Shop::resume(AsyncWaiter& waiter) noexcept {
+  if (options.resume) {
+    options.resume(waiter.handle);
+  } else {
+    Messenger::shared().resume(waiter);
+  }
+}
+
+// ── debts and the end ───────────────────────────────────────────────────────────────────────────
+
+void Shop::count_debts(std::int64_t by) noexcept {
+  if (debts.fetch_add(by, std::memory_order_acq_rel) + by != 0) return;
+  const std::lock_guard guard(debts_mutex_);
+  debts_paid_.notify_all();
+}
+
+bool Shop::await_debts(BootTime until) noexcept {
+  std::unique_lock lock(debts_mutex_);
+  const auto left = std::max(until - BootClock::now(), Nanos(0));
+  return debts_paid_.wait_for(lock, left, [&] { return debts.load(std::memory_order_acquire) == 0; });
+}
+
+Result<void> Shop::close(Millis at_most) {
+  if (epoch != fork_epoch()) return *unfit();
+  closed.store(true, std::memory_order_release);
+  for (const auto& gate : gates()) gate->close();
+  if (await_debts(BootClock::now() + std::min(at_most, Millis(std::chrono::hours(24))))) return {};
+  return Error(Errc::unknown, "not_confirmed",
+               core::shown(url) + ": not every release was confirmed in time; that goes on in the background");
+}
+
+// ── hints ───────────────────────────────────────────────────────────────────────────────────────
+
+void Shop::granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept {
+  if (const auto gate = find(name)) gate->granted(claim, answer);
+}
+void Shop::look(std::string_view name) noexcept {
+  if (const auto gate = find(name)) gate->look();
+}
+void Shop::gone(std::string_view name, const ClaimId& claim) noexcept {
+  if (const auto gate = find(name)) gate->gone(claim);
+}
+void Shop::alive(BootTime sent, Millis ttl) noexcept {
+  const auto end = core::end_of(sent, ttl, terms.traits.granularity).time_since_epoch().count();
+  auto before = terms.session_end.load(std::memory_order_relaxed);
+  while (before < end && !terms.session_end.compare_exchange_weak(before, end, std::memory_order_release)) {
+  }
+}
+
+}  // namespace holdfast::detail

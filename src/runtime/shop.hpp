@@ -1,0 +1,83 @@
+// An open store: its backend and its hand, its gates, its terms, its counts.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "core/url.hpp"
+#include "holdfast/store.hpp"
+#include "runtime/gate.hpp"
+#include "runtime/hand.hpp"
+
+namespace holdfast::detail {
+
+struct Counts {
+  std::atomic<std::uint64_t> acquired{0}, handed_over{0}, released{0}, renewed{0}, at_risk{0}, lost{0}, busy{0},
+      cancelled{0}, unavailable{0}, asks{0}, drops{0}, renewals{0}, events_dropped{0}, handlers_threw{0};
+};
+
+struct Shop final : Hints, std::enable_shared_from_this<Shop> {
+  static Result<std::shared_ptr<Shop>> open(const Module* module, std::string_view url, const StoreOptions& options);
+  Shop(Url url, const StoreOptions& options);
+  ~Shop();
+
+  // Every public call asks this first: nothing if it may go on.
+  std::optional<Error> unfit();
+  // Heart, messenger and hand exist before the first ask: never a lock without its renewer.
+  std::optional<Error> ready();
+
+  std::shared_ptr<LiveGate> gate(const std::string& name);
+  void forget(const LiveGate& gate) noexcept;
+  std::vector<std::shared_ptr<LiveGate>> gates();
+
+  Error error(const std::string& name, Errc code, const core::Failure* failure) const;
+  Error error(const Problem& problem) const;
+  // Counts it, and passes it on if somebody listens.
+  void tell(Event::Kind kind, const std::string& name, Token token, Millis after, std::string_view reason) noexcept;
+  void resume(AsyncWaiter& waiter) noexcept;
+  void count_debts(std::int64_t by) noexcept;
+  bool await_debts(BootTime until) noexcept;  // true: all are paid
+  Result<void> close(Millis at_most);
+
+  // ── hints ──
+  void granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept override;
+  void look(std::string_view name) noexcept override;
+  void gone(std::string_view name, const ClaimId& claim) noexcept override;
+  void alive(BootTime sent, Millis ttl) noexcept override;
+
+  const Url url;
+  std::string prefix;
+  StoreOptions options;
+  core::Terms terms;
+  Counts counts;
+  std::atomic<std::int64_t> debts{0};
+  const std::uint32_t epoch;
+  std::atomic<bool> closed{false};
+  std::shared_ptr<Hand> hand;  // has the backend; its thread may outlive this
+
+ private:
+  std::shared_ptr<LiveGate> find(std::string_view name) noexcept;
+
+  std::mutex gates_mutex_;
+  std::unordered_map<std::string_view, std::weak_ptr<LiveGate>> gates_;
+  std::mutex debts_mutex_;
+  std::condition_variable debts_paid_;
+  std::atomic<bool> ready_{false};
+  std::mutex ready_mutex_;
+};
+
+// One name with its options: what a Lock points to.
+struct Place {
+  std::shared_ptr<LiveGate> gate;  // null if there is a verdict
+  std::shared_ptr<Shop> shop;
+  std::shared_ptr<const core::Wish> wish;
+  Millis wait = forever;
+  core::Entrant owner;
+  std::optional<Error> verdict;  // bad name or options: every acquire returns it
+};
+
+}  // namespace holdfast::detail

@@ -1,0 +1,172 @@
+#include "runtime/system.hpp"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "runtime/per_process.hpp"
+
+namespace holdfast::detail {
+namespace {
+
+Nanos read_clock(clockid_t clock) noexcept {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + Nanos(time.tv_nsec);
+}
+
+// The kernel's randomness, fetched a page at a time. A claim id is a capability: nothing weaker.
+class KernelEntropy final : public core::Entropy {
+ public:
+  std::uint64_t draw() noexcept override {
+    if (left_ == 0 || epoch_ != fork_epoch()) refill();
+    return words_[--left_];
+  }
+
+ private:
+  void refill() noexcept {
+    auto* bytes = reinterpret_cast<char*>(words_.data());
+    for (std::size_t got = 0; got < sizeof words_;) {
+      const auto read = ::getrandom(bytes + got, sizeof words_ - got, 0);
+      if (read > 0) got += static_cast<std::size_t>(read);
+    }
+    left_ = words_.size();
+    epoch_ = fork_epoch();
+  }
+  std::array<std::uint64_t, 32> words_{};
+  std::size_t left_ = 0;
+  std::uint32_t epoch_ = 0;
+};
+
+std::atomic<std::uint32_t> forks{0};
+
+}  // namespace
+
+Nanos wall_ahead() noexcept { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_BOOTTIME); }
+
+core::Moment moment_now() noexcept {
+  static thread_local KernelEntropy entropy;
+  const BootTime now = BootClock::now();
+  return {now, read_clock(CLOCK_REALTIME) - now.time_since_epoch(), entropy};
+}
+
+std::uint32_t fork_epoch() noexcept {
+  static const bool watched = [] {
+    return ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
+  }();
+  (void)watched;
+  return forks.load(std::memory_order_relaxed);
+}
+
+bool start_thread(std::thread& thread, const char* name, std::function<void()> body) noexcept {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool started = true;
+  try {
+    thread = std::thread([name, body = std::move(body)] {
+      ::pthread_setname_np(::pthread_self(), name);
+      body();
+    });
+  } catch (const std::exception&) {
+    started = false;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+core::Entrant this_thread() noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  static thread_local const std::uint64_t number = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return {0, number};
+}
+
+// ── parking ─────────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+struct Parkers {
+  const std::uint32_t epoch = fork_epoch();
+  std::mutex mutex;
+  Parker* free = nullptr;
+};
+}  // namespace
+
+struct ParkerLease {
+  Parker* parker;
+  ParkerLease() {
+    auto& parkers = per_process<Parkers>();
+    const std::lock_guard guard(parkers.mutex);
+    parker = parkers.free ? std::exchange(parkers.free, parkers.free->next_free_) : new Parker;
+  }
+  ~ParkerLease() {
+    auto& parkers = per_process<Parkers>();
+    const std::lock_guard guard(parkers.mutex);
+    parker->next_free_ = std::exchange(parkers.free, parker);
+  }
+};
+
+Parker& Parker::mine() {
+  static thread_local ParkerLease lease;
+  return *lease.parker;
+}
+
+namespace {
+constexpr std::int32_t empty = 0;
+constexpr std::int32_t notified = 1;
+constexpr std::int32_t parked = -1;
+}  // namespace
+
+void Parker::park(BootTime until) noexcept {
+  std::int32_t expected = empty;
+  if (!state_.compare_exchange_strong(expected, parked, std::memory_order_acquire)) {
+    state_.store(empty, std::memory_order_relaxed);
+    return;
+  }
+  timespec limit{};
+  timespec* timeout = nullptr;
+  if (until != core::never) {
+    const Nanos left = std::max(until - BootClock::now(), Nanos(0));
+    limit.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
+    limit.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
+    timeout = &limit;
+  }
+  ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, parked, timeout, nullptr, 0);
+  state_.exchange(empty, std::memory_order_acquire);
+}
+
+void Parker::unpark() noexcept {
+  if (state_.exchange(notified, std::memory_order_release) == parked)
+    ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// ── bells ───────────────────────────────────────────────────────────────────────────────────────
+
+Bell::Bell() noexcept : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+Bell::~Bell() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+void Bell::ring() noexcept {
+  const std::uint64_t one = 1;
+  while (::write(descriptor_, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+void Bell::silence() noexcept {
+  std::uint64_t count = 0;
+  while (::read(descriptor_, &count, sizeof count) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,74 @@
+// stores/common/blocking.hpp: a backend whose client blocks.
+//
+// Starting a call puts a request in a list. A thread that helps takes the client if it is free and
+// does the work of all that is in the list, as one batch; so threads that meet share a transaction,
+// and one that is alone needs no other thread. Those whose request is in another's hands sleep
+// until it is answered, until somebody has to take the client over, or until they want to leave.
+//
+// A store derives from this and says how a batch is run and how messages are read.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "holdfast/backend.hpp"
+#include "stores/common/request.hpp"
+
+namespace holdfast::stores {
+
+class Blocking : public Backend, public Cells {
+ public:
+  void ask(const Ask& ask, Pending<Answer>& call) noexcept final;
+  void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept final;
+  void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept final;
+  void list(std::string_view prefix, Pending<Listing>& call) noexcept final;
+  void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept final;
+  void add(const Add& add, Pending<Cell>& call) noexcept final;
+  void swap(const Swap& swap, Pending<Cell>& call) noexcept final;
+  void get(std::string_view name, Pending<Cell>& call) noexcept final;
+  void guarantees(Pending<Promise>& call) noexcept final;
+  void init(Pending<Answer>& call) noexcept final;
+
+  // With no call it also returns after it has told something, so that who waits for that can look.
+  void help(const Call* call, BootTime until, int wake) noexcept final;
+
+ protected:
+  // Answers the requests of the batch, one thread at a time, no mutex held. It returns at the
+  // earliest deadline among them if it got nowhere; those it left unanswered come again.
+  virtual void run(std::span<Request> batch) noexcept = 0;
+
+  // The descriptor on which messages come, or -1.
+  virtual int messages() const noexcept { return -1; }
+
+  struct Attended {
+    BootTime again = BootTime::max();  // look again then, message or not
+    bool told = false;                 // hints were given
+  };
+  // Reads what is there, gives the hints, never waits. Several threads may be in it.
+  virtual Attended attend() noexcept { return {}; }
+
+  // Makes those who stay for messages attend again, for what they wait on has changed.
+  void rouse() noexcept;
+
+ private:
+  struct Seat;
+
+  template <class Question, class Reply, class Delivered>
+  void start(Started<Question, Reply, Delivered> started) noexcept;
+  bool work() noexcept;
+  bool sit(const Call& call, BootTime until, int wake) noexcept;
+  void stay(BootTime until, int wake) noexcept;
+  void put_back(std::vector<Request>& batch) noexcept;
+  void answer_overdue() noexcept;
+  void deliver(std::vector<Request>& batch) noexcept;
+  void ring_next() noexcept;
+  bool queued(const Call& call) const noexcept;
+
+  std::mutex mutex_;
+  std::vector<Request> queued_;
+  Seat* seats_ = nullptr;  // those who sleep in help()
+  bool busy_ = false;      // somebody has the client
+};
+
+}  // namespace holdfast::stores

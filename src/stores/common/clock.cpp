@@ -1,0 +1,17 @@
+#include "stores/common/clock.hpp"
+
+#include <algorithm>
+
+namespace holdfast::stores {
+
+bool poll_until(std::span<pollfd> polled, BootTime until) noexcept {
+  using namespace std::chrono;
+  // No sleep is longer than an hour: the kernel counts it on a clock that stands still in suspend.
+  const nanoseconds left = std::clamp<nanoseconds>(until - BootClock::now(), 0ns, 1h);
+  timespec timeout{};
+  timeout.tv_sec = duration_cast<seconds>(left).count();
+  timeout.tv_nsec = (left % 1s).count();
+  return ppoll(polled.data(), polled.size(), &timeout, nullptr) > 0;
+}
+
+}  // namespace holdfast::stores

@@ -1,0 +1,72 @@
+// stores/common/request.hpp: a call that was started and waits for a thread to do its work.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "holdfast/backend.hpp"
+
+namespace holdfast::stores {
+
+// The calls that have no struct of their own in backend.hpp.
+struct ListNames {
+  std::string_view prefix;
+};
+struct Revoke {
+  std::string_view name;
+  bool now = false;
+};
+struct Get {
+  std::string_view name;
+};
+struct StateGuarantees {};
+struct Init {};
+
+template <class Question, class Reply, class Delivered = Reply>
+struct Started {
+  Question question;
+  Pending<Delivered>* call;
+  Reply reply{};
+};
+
+// One answer for each; an empty one if there was no memory even for that.
+using Answers = std::vector<Answer>;
+
+class Request {
+ public:
+  using Work = std::variant<Started<Ask, Answer>,                                        //
+                            Started<std::span<const Keep>, Answers, std::span<Answer>>,  //
+                            Started<std::span<const Drop>, Answers, std::span<Answer>>,  //
+                            Started<Revoke, Answer>,                                     //
+                            Started<ListNames, Listing>,                                 //
+                            Started<Add, Cell>,                                          //
+                            Started<Swap, Cell>,                                         //
+                            Started<Get, Cell>,                                          //
+                            Started<StateGuarantees, Promise>,                           //
+                            Started<Init, Answer>>;
+
+  explicit Request(Work started);
+
+  const Call& call() const noexcept;
+  bool answered() const noexcept { return answered_; }
+  bool writes() const noexcept;
+
+  // serve(question, reply) fills in the reply of this request.
+  template <class Serve>
+  void answer(Serve&& serve) {
+    std::visit([&](auto& started) { serve(started.question, started.reply); }, work_);
+    answered_ = true;
+  }
+  // The same answer whatever was asked.
+  void refuse(Said said, const Problem& problem);
+  // Hands the reply over. The call, and what the request points to, may be gone afterwards.
+  void deliver() noexcept;
+
+ private:
+  Work work_;
+  bool answered_ = false;
+};
+
+}  // namespace holdfast::stores

@@ -1,0 +1,68 @@
+// stores/sqlite/database.hpp: one connection to the file, with our layout in it.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+
+#include "holdfast/backend.hpp"
+#include "stores/sqlite/site.hpp"
+#include "stores/sqlite/statement.hpp"
+
+namespace holdfast::stores::sqlite {
+
+inline constexpr int layout_version = 2;
+inline constexpr int application_id = 0x686f6c64;  // "hold"
+
+class Database {
+ public:
+  // Opens it, and creates or upgrades the layout. A newer one, or a file that is not ours, is
+  // refused and not touched. Waits for others until `deadline`.
+  Database(const Site& site, BootTime deadline);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  sqlite3*& handle() noexcept { return handle_; }
+
+  // Until when a call waits for another process's transaction.
+  void set_deadline(BootTime deadline) noexcept { deadline_ = deadline; }
+
+  void run(const char* sql);
+  std::string text(const char* sql);  // the first column of the first row
+
+ private:
+  friend class Transaction;
+
+  void connect();
+  void disconnect() noexcept;
+  void set_up();
+  void check_owner(int version);
+  void use_write_ahead_log();
+  void migrate();
+  bool wait_a_little(int tries) noexcept;  // false: the deadline is there
+
+  const std::string path_;
+  BootTime deadline_;
+  std::uint32_t jitter_;
+  sqlite3* handle_ = nullptr;
+  Statement begin_{handle_, "BEGIN"};
+  Statement begin_write_{handle_, "BEGIN IMMEDIATE"};
+  Statement commit_{handle_, "COMMIT"};
+};
+
+// A transaction that is undone unless it is committed.
+class Transaction {
+ public:
+  enum class Mode { read, write };
+  Transaction(Database& database, Mode mode);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+};
+
+}  // namespace holdfast::stores::sqlite

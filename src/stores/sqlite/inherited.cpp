@@ -1,0 +1,79 @@
+#include "stores/sqlite/inherited.hpp"
+
+#include <pthread.h>
+
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "stores/sqlite/trouble.hpp"
+
+namespace holdfast::stores::sqlite {
+namespace {
+
+struct Account {
+  std::shared_timed_mutex work;
+  std::mutex mutex;
+  std::vector<sqlite3*> open;
+  std::vector<sqlite3*> inherited;
+  bool quiet = true;  // as the last fork found it
+};
+
+Account& account();
+
+void before_fork() { account().quiet = account().work.try_lock_for(std::chrono::seconds(1)); }
+
+void in_parent() {
+  if (account().quiet) account().work.unlock();
+}
+
+// Threads that held the mutexes are not here to give them back.
+void in_child() {
+  Account& all = account();
+  new (&all.work) std::shared_timed_mutex;
+  new (&all.mutex) std::mutex;
+  all.inherited.insert(all.inherited.end(), all.open.begin(), all.open.end());
+  all.open.clear();
+}
+
+Account& account() {
+  static Account* const all = [] {
+    pthread_atfork(before_fork, in_parent, in_child);
+    return new Account;
+  }();
+  return *all;
+}
+
+}  // namespace
+
+AtWork::AtWork() { account().work.lock_shared(); }
+AtWork::~AtWork() { account().work.unlock_shared(); }
+
+void enlist(sqlite3* connection) {
+  std::lock_guard lock(account().mutex);
+  account().open.push_back(connection);
+}
+
+void strike(sqlite3* connection) noexcept {
+  std::lock_guard lock(account().mutex);
+  std::erase(account().open, connection);
+}
+
+void end_inherited() {
+  Account& all = account();
+  std::lock_guard lock(all.mutex);
+  if (all.inherited.empty()) return;
+  if (!all.quiet)
+    refuse(Errc::invalid, "forked",
+           "the parent was in a transaction when it forked; open the store before, or use exec");
+  for (sqlite3* connection : std::exchange(all.inherited, {})) {
+    while (sqlite3_stmt* statement = sqlite3_next_stmt(connection, nullptr))
+      sqlite3_finalize(statement);
+    sqlite3_close(connection);
+  }
+}
+
+}  // namespace holdfast::stores::sqlite

@@ -1,0 +1,63 @@
+// stores/sqlite/layout.hpp: the tables, as steps from each version to the next.
+//
+// A new file goes through all of them; an older one through those it lacks. A step that was
+// released is never changed. All times are microseconds of CLOCK_BOOTTIME in the boot that `meta`
+// names.
+#pragma once
+
+#include <array>
+
+#include "stores/sqlite/database.hpp"
+
+namespace holdfast::stores::sqlite {
+
+inline constexpr std::array<const char*, layout_version> layout_steps{
+    // 1: claims. `used_us` is right to the hour, so that a name in use does not move in its index.
+    R"(
+    CREATE TABLE meta (
+      key TEXT PRIMARY KEY NOT NULL,
+      value NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE names (
+      name BLOB PRIMARY KEY NOT NULL,
+      kind INTEGER NOT NULL,
+      capacity INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      delay_us INTEGER NOT NULL,
+      delay_until_us INTEGER NOT NULL,
+      used_us INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX names_by_use ON names (used_us);
+    CREATE TABLE claims (
+      name BLOB NOT NULL,
+      position INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      standing INTEGER NOT NULL,
+      revoked INTEGER NOT NULL,
+      weight INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      ttl_us INTEGER NOT NULL,
+      since_us INTEGER NOT NULL,
+      expires_us INTEGER NOT NULL,
+      lock_delay_us INTEGER NOT NULL,
+      slot INTEGER NOT NULL,
+      nonce INTEGER NOT NULL,
+      about BLOB NOT NULL,
+      PRIMARY KEY (name, position)
+    ) WITHOUT ROWID;
+    )",
+    // 2: cells.
+    R"(
+    CREATE TABLE cells (
+      name BLOB PRIMARY KEY NOT NULL,
+      number INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      bytes BLOB NOT NULL,
+      expiry_ms INTEGER NOT NULL,
+      expires_us INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX cells_by_expiry ON cells (expires_us) WHERE expires_us > 0;
+    )",
+};
+
+}  // namespace holdfast::stores::sqlite

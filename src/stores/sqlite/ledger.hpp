@@ -1,0 +1,67 @@
+// stores/sqlite/ledger.hpp: names, claims and cells as rows. Used inside a transaction only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/admission.hpp"
+#include "stores/common/cell.hpp"
+#include "stores/sqlite/database.hpp"
+#include "stores/sqlite/statement.hpp"
+
+namespace holdfast::stores::sqlite {
+
+class Ledger {
+ public:
+  explicit Ledger(Database& database);
+
+  struct Line {
+    core::Admission admission;
+    std::int64_t used_us = 0;
+    bool known = false;  // has a row of its own
+  };
+  Line load(std::string_view name);
+  // Writes what changed. A name that is new pays for it by removing a few that nobody used for a
+  // day.
+  void save(std::string_view name, Line& line, std::int64_t now_us);
+  std::vector<std::string> names_with_claims(std::string_view prefix);
+
+  std::optional<CellState> load_cell(std::string_view name);
+  void save_cell(std::string_view name, const CellState& cell, std::int64_t now_us);
+
+  std::string meta(std::string_view key);
+  void set_meta(std::string_view key, std::string_view value);
+
+  // The stamps mean nothing any more: another boot, or another clock. No holder can be alive.
+  void forget_time(std::int64_t now_us);
+  // Nobody can be judged by the slots that the claims were made with; they end by their ttl.
+  void forget_lives();
+
+ private:
+  void save_head(std::string_view name, Line& line, std::int64_t now_us);
+  void save_claims(std::string_view name, const core::Admission& line);
+  void sweep_names(std::int64_t now_us);
+
+  Database& database_;
+  Statement load_name_;
+  Statement load_claims_;
+  Statement add_name_;
+  Statement change_name_;
+  Statement touch_name_;
+  Statement remove_name_;
+  Statement old_names_;
+  Statement add_claim_;
+  Statement change_claim_;
+  Statement remove_claim_;
+  Statement list_names_;
+  Statement load_cell_;
+  Statement save_cell_;
+  Statement old_cells_;
+  Statement load_meta_;
+  Statement save_meta_;
+};
+
+}  // namespace holdfast::stores::sqlite

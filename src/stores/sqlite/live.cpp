@@ -1,0 +1,166 @@
+#include "stores/sqlite/live.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <vector>
+
+#include "stores/common/forks.hpp"
+#include "stores/sqlite/trouble.hpp"
+
+namespace holdfast::stores::sqlite {
+namespace {
+
+constexpr std::uint64_t slot_size = 8;
+constexpr std::uint64_t first_tries =
+    1024;  // slots are taken at random, so that few tries are needed
+constexpr std::uint64_t last_slot = 1 << 20;
+
+off_t offset_of(std::uint64_t slot) { return static_cast<off_t>(slot * slot_size); }
+
+struct flock range(short type, off_t start, off_t length) {
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = start;
+  range.l_len = length;
+  return range;
+}
+
+// Counted under one mutex: were a file closed while another thread opens it again, that would drop
+// the new locks.
+struct Opened {
+  struct File {
+    Identity identity;
+    std::unique_ptr<LiveFile> file;
+    std::size_t users = 0;
+  };
+  std::mutex mutex;
+  std::vector<File> files;
+
+  LiveFile* find(const Identity& identity) {
+    for (File& known : files) {
+      if (known.identity != identity) continue;
+      ++known.users;
+      return known.file.get();
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  while (number == 0)
+    if (getrandom(&number, sizeof number, 0) != sizeof number && errno != EINTR)
+      refuse(Errc::unavailable, "no_randomness", "the kernel gave no random numbers");
+  return number;
+}
+
+LiveFile& LiveFile::enter(const Site& site) {
+  auto& opened = per_process<Opened>();
+  std::lock_guard lock(opened.mutex);
+  if (const auto identity = identify(site.path() + "-live"))
+    if (LiveFile* known = opened.find(*identity)) return *known;
+  const int fd = site.open("-live", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) refuse_errno(errno, "cannot_create", "create", site.path() + "-live");
+  struct stat about {};
+  if (fstat(fd, &about) != 0) refuse_errno(errno, "cannot_open", "open", site.path() + "-live");
+  const Identity identity{about.st_dev, about.st_ino};
+  // Just now renamed into our way: the descriptor stays open, for closing it would drop the locks.
+  if (LiveFile* known = opened.find(identity)) return *known;
+  opened.files.push_back({identity, std::make_unique<LiveFile>(fd), 1});
+  return *opened.files.back().file;
+}
+
+void LiveFile::leave() noexcept {
+  auto& opened = per_process<Opened>();
+  std::lock_guard lock(opened.mutex);
+  std::erase_if(opened.files, [&](Opened::File& known) {
+    return known.file.get() == this && --known.users == 0;
+  });
+}
+
+LiveFile::~LiveFile() { close(fd_); }
+
+std::uint64_t LiveFile::id() const noexcept {
+  std::uint64_t id = 0;
+  return pread(fd_, &id, sizeof id, 0) == sizeof id ? id : 0;
+}
+
+void LiveFile::set_id(std::uint64_t id) const {
+  if (pwrite(fd_, &id, sizeof id, 0) != sizeof id)
+    refuse(Errc::unavailable, "disk_full", "cannot write to the -live file: make room on its disk");
+}
+
+bool LiveFile::lock(std::uint64_t slot) const {
+  struct flock byte = range(F_WRLCK, offset_of(slot), 1);
+  if (fcntl(fd_, F_SETLK, &byte) == 0) return true;
+  if (errno == EAGAIN || errno == EACCES) return false;
+  refuse(Errc::unavailable, "no_locks",
+         "the kernel refused a lock on the -live file: " + std::to_string(errno));
+}
+
+core::Party LiveFile::take_slot() {
+  const std::uint64_t nonce = random_number();
+  std::lock_guard guard(mutex_);
+  std::uint64_t slot = 1 + nonce % first_tries;
+  while (own_.contains(slot) || !lock(slot))
+    if (++slot > last_slot)
+      refuse(Errc::unavailable, "too_many", "too many processes use this store");
+  own_.emplace(slot, nonce);
+  if (pwrite(fd_, &nonce, sizeof nonce, offset_of(slot)) != sizeof nonce) {
+    own_.erase(slot);
+    struct flock byte = range(F_UNLCK, offset_of(slot), 1);
+    fcntl(fd_, F_SETLK, &byte);
+    refuse(Errc::unavailable, "disk_full", "cannot write to the -live file: make room on its disk");
+  }
+  return {slot, nonce};
+}
+
+void LiveFile::give_back(const core::Party& party) noexcept {
+  std::lock_guard guard(mutex_);
+  own_.erase(party.place);
+  struct flock byte = range(F_UNLCK, offset_of(party.place), 1);
+  fcntl(fd_, F_SETLK, &byte);
+}
+
+bool LiveFile::dead(const core::Party& party) const noexcept {
+  if (party.place == 0) return false;
+  {
+    std::lock_guard guard(mutex_);
+    if (const auto own = own_.find(party.place); own != own_.end())
+      return own->second != party.nonce;
+  }
+  struct flock byte = range(F_WRLCK, offset_of(party.place), 1);
+  if (fcntl(fd_, F_GETLK, &byte) != 0) return false;
+  if (byte.l_type == F_UNLCK) return true;
+  std::uint64_t nonce = 0;
+  return pread(fd_, &nonce, sizeof nonce, offset_of(party.place)) == sizeof nonce &&
+         nonce != party.nonce;
+}
+
+bool LiveFile::others_live() const noexcept {
+  struct flock all = range(F_WRLCK, offset_of(1), 0);
+  return fcntl(fd_, F_GETLK, &all) != 0 || all.l_type != F_UNLCK;
+}
+
+Life::Life(const Site& site) : file_(LiveFile::enter(site)) {
+  try {
+    party_ = file_.take_slot();
+  } catch (...) {
+    file_.leave();
+    throw;
+  }
+}
+
+Life::~Life() {
+  file_.give_back(party_);
+  file_.leave();
+}
+
+}  // namespace holdfast::stores::sqlite

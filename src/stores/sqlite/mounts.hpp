@@ -1,0 +1,21 @@
+// stores/sqlite/mounts.hpp: on what kind of file system a file lies.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::stores::sqlite {
+
+// "ext4", "nfs4", "fuse.sshfs"; "?" if it cannot be told.
+std::string file_system_of(int fd);
+
+// Shared between kernels: neither their locks nor their boot clocks are those of one machine.
+bool is_network(std::string_view file_system) noexcept;
+
+// Gone after a power loss.
+bool is_volatile(std::string_view file_system) noexcept;
+
+// The type of the mount with this id in the text of /proc/self/mountinfo; "?" if it is not there.
+std::string_view mount_type(std::string_view mountinfo, std::string_view mount_id) noexcept;
+
+}  // namespace holdfast::stores::sqlite

@@ -1,0 +1,241 @@
+// `sqlite:FILE`: one file, any number of processes of one machine.
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "core/text.hpp"
+#include "stores/common/blocking.hpp"
+#include "stores/common/forks.hpp"
+#include "stores/sqlite/inherited.hpp"
+#include "stores/sqlite/serving.hpp"
+#include "stores/sqlite/session.hpp"
+#include "stores/sqlite/trouble.hpp"
+#include "stores/sqlite/watches.hpp"
+
+namespace holdfast::stores::sqlite {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Traits sqlite_traits{
+    .scheme = "sqlite",
+    .durable = true,
+    .cells = true,
+    .expiring_cells = true,
+};
+constexpr int most_messages = 64;  // at one look, so that who stays for them also comes to leave
+
+class SqliteStore final : public Blocking {
+ public:
+  SqliteStore(std::string path, Hints& hints) : path_(std::move(path)), hints_(hints) {}
+  ~SqliteStore() override;
+
+  const Traits& traits() const noexcept override { return sqlite_traits; }
+  Cells* cells() noexcept override { return this; }
+  int readable() const noexcept override { return messages(); }
+
+ private:
+  void run(std::span<Request> batch) noexcept override;
+  int messages() const noexcept override;
+  Attended attend() noexcept override;
+
+  void attempt(std::span<Request> batch);
+  void transact(Session& session, std::span<Request> batch);
+  Session& session(BootTime deadline);
+  void follow(const Session& session, Aftermath& aftermath) noexcept;
+  void tell(const Message& message) noexcept;
+
+  const std::string path_;
+  Hints& hints_;
+  const std::uint64_t epoch_ = fork_epoch();
+  std::atomic<Session*> session_{nullptr};  // made by the first batch, read by those who attend
+  Watches watches_;
+};
+
+// In a forked child it is the parent's: ending it there would take the parent's files from it.
+SqliteStore::~SqliteStore() {
+  if (epoch_ != fork_epoch()) return;
+  const AtWork at_work;
+  delete session_.load(std::memory_order_acquire);
+}
+
+BootTime earliest(std::span<const Request> batch) {
+  BootTime deadline = BootTime::max();
+  for (const Request& request : batch) deadline = std::min(deadline, request.call().deadline);
+  return deadline;
+}
+
+// What is no longer there is not held; and nothing is granted in a file that nobody else sees.
+void answer_replaced(Request& request, const std::string& path) {
+  request.refuse(Said::no, {Errc::corrupt, "replaced",
+                            core::escaped(path) +
+                                " was replaced or removed while in use; open the store again"});
+  request.answer([](const auto&, auto& reply) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(reply)>, Answers>)
+      for (Answer& answer : reply) answer.said = Said::gone;
+  });
+}
+
+// Those with time left stay unanswered and come again.
+void answer_busy(std::span<Request> batch, const Problem& problem) {
+  const BootTime now = BootClock::now();
+  for (Request& request : batch)
+    if (request.call().deadline <= now) request.refuse(Said::no, problem);
+}
+
+// ── a batch ──────────────────────────────────────────────────────────────────────────────────────
+
+void SqliteStore::run(std::span<Request> batch) noexcept {
+  try {
+    const AtWork at_work;
+    attempt(batch);
+  } catch (const std::bad_alloc&) {
+    for (Request& request : batch)
+      request.refuse(Said::no, {Errc::unavailable, "no_memory", "out of memory"});
+  }
+}
+
+void SqliteStore::attempt(std::span<Request> batch) {
+  Problem problem;
+  Said said = Said::no;
+  bool opened = false;
+  try {
+    Session& open = session(earliest(batch));
+    opened = true;
+    return transact(open, batch);
+  } catch (const Trouble& trouble) {
+    problem = trouble.problem;
+  } catch (const SqlFailure& failure) {
+    problem = explain(failure, path_);
+    if (failure.is_busy()) return answer_busy(batch, problem);
+    if (failure.may_be_committed()) said = Said::unknown;
+  }
+  if (opened && said == Said::no && batch.size() > 1) {
+    // One of them may be the reason: each on its own.
+    for (std::size_t i = 0; i < batch.size(); ++i) attempt(batch.subspan(i, 1));
+  } else {
+    for (Request& request : batch) request.refuse(said, problem);
+  }
+}
+
+Session& SqliteStore::session(BootTime deadline) {
+  if (epoch_ != fork_epoch())
+    refuse(Errc::invalid, "forked",
+           "the store was opened before a fork; open it again in the child");
+  if (Session* opened = session_.load(std::memory_order_relaxed)) return *opened;
+  auto* const made = new Session(path_, deadline);
+  session_.store(made, std::memory_order_release);
+  rouse();
+  return *made;
+}
+
+void SqliteStore::transact(Session& session, std::span<Request> batch) {
+  const bool writes =
+      !session.settled || std::any_of(batch.begin(), batch.end(),
+                                      [](const Request& request) { return request.writes(); });
+  Aftermath aftermath;
+  {
+    session.database.set_deadline(earliest(batch));
+    Transaction transaction(session.database,
+                            writes ? Transaction::Mode::write : Transaction::Mode::read);
+    if (!session.intact()) {
+      for (Request& request : batch) answer_replaced(request, path_);
+      return;
+    }
+    if (!session.settled) session.settle_in();
+    Serving serving(session, aftermath);
+    for (Request& request : batch) request.answer(serving);
+    transaction.commit();
+    session.settled = true;
+  }
+  follow(session, aftermath);
+}
+
+// What is lost here for want of memory is made good by those who ask again.
+void SqliteStore::follow(const Session& session, Aftermath& aftermath) noexcept try {
+  for (const auto& [party, message] : aftermath.told) session.post.send(party, message);
+  for (const ClaimId& claim : aftermath.unwatched) watches_.drop(claim);
+  bool earlier = false;
+  for (Watches::Watch& watch : aftermath.watched) earlier |= watches_.set(std::move(watch));
+  if (earlier) rouse();
+} catch (const std::bad_alloc&) {
+}
+
+// ── messages ─────────────────────────────────────────────────────────────────────────────────────
+
+int SqliteStore::messages() const noexcept {
+  const Session* const open = session_.load(std::memory_order_acquire);
+  return open ? open->post.descriptor() : -1;
+}
+
+Blocking::Attended SqliteStore::attend() noexcept {
+  Attended attended;
+  const Session* const open = session_.load(std::memory_order_acquire);
+  if (!open || epoch_ != fork_epoch()) return attended;
+  try {
+    std::optional<Message> message;
+    for (int seen = 0; seen < most_messages && open->post.receive(message); ++seen) {
+      if (!message) continue;
+      tell(*message);
+      attended.told = true;
+    }
+    for (const std::string& name :
+         watches_.check(open->life.file(), BootClock::now(), attended.again)) {
+      hints_.look(name);
+      attended.told = true;
+    }
+  } catch (const std::bad_alloc&) {
+    attended.again = BootClock::now() + 20ms;
+  }
+  return attended;
+}
+
+void SqliteStore::tell(const Message& message) noexcept {
+  watches_.drop(message.claim);
+  if (message.what == core::Notice::What::gone) return hints_.gone(message.name, message.claim);
+  Answer answer;
+  answer.said = Said::yes;
+  answer.number = message.number;
+  answer.ttl = message.ttl;
+  answer.store_us = message.store_us;
+  hints_.granted(message.name, message.claim, answer);
+}
+
+// ── opening ──────────────────────────────────────────────────────────────────────────────────────
+
+std::unique_ptr<Backend> open_sqlite(const Opening& opening, Problem& problem) {
+  const Url& url = opening.url;
+  const bool has_host = std::any_of(url.hosts.begin(), url.hosts.end(), [](const Url::Host& host) {
+    return !host.name.empty() || host.port != 0;
+  });
+  if (has_host || !url.user.empty() || !url.password.empty()) {
+    problem = {Errc::invalid, "url",
+               "a SQLite store has no host: write sqlite:FILE, sqlite:/FILE or sqlite:///FILE"};
+  } else if (url.path.empty() || url.path.find('\0') != std::string::npos) {
+    problem = {Errc::invalid, "url", "a SQLite store needs a file: write sqlite:FILE"};
+  } else if (!url.options.empty()) {
+    problem = {
+        Errc::invalid, "unknown_option",
+        "a SQLite store knows no option '" + core::escaped(url.options.begin()->first) + "'"};
+  } else {
+    // The folder of now, not that of the first use.
+    std::error_code error;
+    const auto path = std::filesystem::absolute(url.path, error);
+    if (!error) return std::make_unique<SqliteStore>(path.string(), opening.hints);
+    problem = {Errc::invalid, "no_folder",
+               "there is no current folder; write the file's whole path"};
+  }
+  return nullptr;
+}
+
+constexpr Module module{.version = module_version, .schemes = "sqlite", .open = open_sqlite};
+
+}  // namespace
+}  // namespace holdfast::stores::sqlite
+
+extern "C" const holdfast::Module* holdfast_module() { return &holdfast::stores::sqlite::module; }

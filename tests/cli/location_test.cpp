@@ -1,0 +1,76 @@
+// Goal: what others may know of a store's URL has no password in it (X03). No server is needed for
+// that, so these test the functions themselves.
+#include "cli/location.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "support/files.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+Location located(const std::string& by_option, const char* by_environment) {
+  if (by_environment)
+    ::setenv("HOLDFAST_STORE", by_environment, 1);
+  else
+    ::unsetenv("HOLDFAST_STORE");
+  Options options;
+  if (!by_option.empty()) options.store = by_option;
+  return locate(options);
+}
+
+TEST(Location, APasswordOfTheCommandLineIsNotPassedOn) {
+  const auto where = located("redis://user:pa55@h:6379/0?prefix=a", nullptr);
+  EXPECT_EQ(where.url, "redis://user:pa55@h:6379/0?prefix=a");
+  EXPECT_EQ(where.pass_on, "redis://user@h:6379/0?prefix=a");
+  EXPECT_TRUE(where.password_in_arguments);
+}
+
+TEST(Location, APasswordOfTheEnvironmentStaysThere) {
+  const char* url = "redis://user:pa55@h";
+  EXPECT_EQ(located("", url).pass_on, url);
+  EXPECT_FALSE(located("", url).password_in_arguments);
+  EXPECT_EQ(located(url, url).pass_on, url);
+  EXPECT_EQ(located("redis://user:other@h", url).pass_on, "redis://user@h");
+}
+
+TEST(Location, OneStoreHasOneIdentity) {
+  EXPECT_EQ(identity_of("redis://user:pa55@h/"), identity_of("redis://user@h/"));
+  EXPECT_NE(identity_of("redis://user@h/"), identity_of("redis://user@other/"));
+  const support::TempFolder folder;
+  const auto file = (folder.path() / "a b.db").string();
+  std::ofstream(file) << "";
+  const auto encoded = (folder.path() / "a%20b.db").string();
+  EXPECT_EQ(identity_of("sqlite:" + encoded), identity_of("sqlite://" + encoded));
+  std::filesystem::create_symlink(file, folder.path() / "link.db");
+  EXPECT_EQ(identity_of("sqlite:" + (folder.path() / "link.db").string()),
+            identity_of("sqlite:" + encoded));
+  EXPECT_NE(identity_of("sqlite:" + encoded + "?prefix=a"), identity_of("sqlite:" + encoded));
+}
+
+TEST(Location, ThePasswordIsOverwrittenWhereItStands) {
+  std::vector<std::string> words = {"holdfast",
+                                    "run",
+                                    "--store",
+                                    "redis://user:pa55@h/",
+                                    "--store=redis://:secret@h",
+                                    "x",
+                                    "--",
+                                    "redis://user:mine@h"};
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  conceal_password(arguments);
+  EXPECT_EQ(words[3], "redis://user:****@h/");
+  EXPECT_EQ(words[4], "--store=redis://:******@h");
+  EXPECT_EQ(words[7], "redis://user:mine@h")
+      << "the command's own arguments are not ours to change";
+}
+
+}  // namespace
+}  // namespace holdfast::cli

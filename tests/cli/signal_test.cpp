@@ -1,0 +1,77 @@
+// Goal: a signal to `holdfast run` is a signal to its command, all of it; a wait is ended by one at
+// once and leaves nothing in line (P05 to P07).
+#include "cli.hpp"
+
+#include <csignal>
+
+namespace holdfast::cli_test {
+namespace {
+
+class Signal : public Cli, public testing::WithParamInterface<int> {};
+
+TEST_P(Signal, EndsTheCommandAndFreesTheLock) {
+  auto run = start(Words{"run", "x", "--"} + witnessed());
+  run->line();
+  const auto command = pid_in("pid");
+  run->signal(GetParam());
+  EXPECT_EQ(run->line(), "released");
+  EXPECT_EQ(run->wait().code, 128 + GetParam());
+  EXPECT_FALSE(alive(command));
+  EXPECT_EQ(holdfast(Words{"run", "--no-wait", "x", "--"} + alone()).code, 0);
+}
+
+TEST_P(Signal, EndsTheWaitAndLeavesTheLine) {
+  auto holder = start(Words{"run", "x", "--"} + witnessed());
+  holder->line();
+  auto waiter = start({"run", "x", "--", "touch", path("ran")});
+  EXPECT_EQ(waiter->line(), "waiting");
+  EXPECT_TRUE(eventually([&] { return holdfast({"ls"}).out.find("waits") != std::string::npos; }));
+  waiter->signal(GetParam());
+  EXPECT_EQ(waiter->wait().code, 128 + GetParam());
+  EXPECT_EQ(holdfast({"ls"}).out.find("waits"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("ran")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Signal, testing::Values(SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1),
+                         [](const auto& one) { return std::to_string(one.param); });
+
+class Signals : public Cli {};
+
+TEST_F(Signals, ReachTheWholeGroup) {
+  const auto script = "sleep 1000 & echo $! >" + path("child") + "; wait";
+  auto run = start(Words{"run", "x", "--"} + witnessed(script));
+  const auto grandchild = pid_in("child");
+  run->signal(SIGTERM);
+  EXPECT_EQ(run->wait().code, 128 + SIGTERM);
+  EXPECT_TRUE(eventually([&] { return !alive(grandchild); }));
+}
+
+TEST_F(Signals, MayBeHandledByTheCommand) {
+  const auto script =
+      "trap 'echo handled; exit 3' TERM; echo up >" + path("up") + "; while :; do sleep 0.01; done";
+  auto run = start({"run", "x", "--", "sh", "-c", script});
+  EXPECT_TRUE(eventually([&] { return read("up") == "up\n"; }));
+  run->signal(SIGTERM);
+  const auto outcome = run->wait();
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.out, "handled\n");
+}
+
+TEST_F(Signals, ThatWereIgnoredStayIgnored) {
+  auto nohup = plan(Words{"run", "x", "--"} +
+                    witnessed("while ! test -e " + path("end") + "; do sleep 0.01; done"));
+  nohup.before_exec = [] { ::signal(SIGHUP, SIG_IGN); };
+  Running run(nohup);
+  pid_in("pid");
+  run.signal(SIGHUP);
+  write("end", "");
+  EXPECT_EQ(run.wait().code, 0);
+}
+
+TEST_F(Signals, BlockedByTheCallerDoNotStayBlockedInTheWrongPlace) {
+  const auto outcome = holdfast({"run", "x", "--", "sh", "-c", "grep SigBlk /proc/$$/status"});
+  EXPECT_EQ(outcome.out, "SigBlk:\t0000000000000000\n");
+}
+
+}  // namespace
+}  // namespace holdfast::cli_test

@@ -1,0 +1,242 @@
+// Goal: a coroutine waits as a thread does, without a thread.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "support/detached.hpp"
+#include "support/faulty.hpp"
+#include "support/files.hpp"
+#include "support/results.hpp"
+#include "support/world.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class Async : public Conformance {};
+HOLDFAST_ON_EVERY_STORE(Async);
+
+// Outcomes of coroutines that may end after the test's scope: counted, never referred to.
+struct Outcome {
+  std::atomic<int> granted = 0, cancelled = 0, busy = 0, other = 0;
+  std::atomic<int> inside = 0, meetings = 0;
+  std::atomic<std::uint64_t> last_token = 0;
+  std::atomic<int> tokens_back = 0;
+
+  int ended() const { return granted + cancelled + busy + other; }
+  void count(const Result<Lease>& lease) {
+    if (lease)
+      ++granted;
+    else if (lease.error().errc() == Errc::cancelled)
+      ++cancelled;
+    else if (lease.error().errc() == Errc::busy)
+      ++busy;
+    else
+      ++other;
+  }
+};
+
+Detached enter(Lock lock, std::stop_token stop, std::shared_ptr<Outcome> outcome) {
+  auto lease = co_await lock.acquire_async(std::move(stop));
+  if (lease) {
+    if (outcome->inside++ > 0) ++outcome->meetings;
+    const auto token = lease->token().value;
+    if (token != 0 && outcome->last_token.exchange(token) >= token) ++outcome->tokens_back;
+    --outcome->inside;
+  }
+  outcome->count(lease);
+}
+
+TEST_P(Async, AFreeLockIsTaken) {
+  const auto alice = world.client();
+  auto outcome = std::make_shared<Outcome>();
+  enter(alice.lock(name), {}, outcome);
+  EXPECT_TRUE(eventually([&] { return outcome->granted == 1; }));
+  EXPECT_TRUE(eventually_nothing_left(alice, name));
+}
+
+TEST_P(Async, TenThousandWaitWithoutThreads) {
+  constexpr int many = 10'000;
+  const auto alice = world.client();
+  const auto bob = world.client();
+  auto outcome = std::make_shared<Outcome>();
+  auto held = bob.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  for (int waiter = 0; waiter < many; ++waiter) enter(alice.lock(name), {}, outcome);
+  ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1 || !world.traits().queues; }));
+  EXPECT_EQ(outcome->ended(), 0);
+  EXPECT_LE(own_status("Threads"), 8 + (sanitized ? 1 : 0));  // A sanitizer has one of its own.
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(eventually([&] { return outcome->granted == many; }, 3 * patient))
+      << outcome->granted;
+  EXPECT_EQ(outcome->ended(), many);
+  EXPECT_EQ(outcome->meetings, 0);
+  EXPECT_EQ(outcome->tokens_back, 0);
+  EXPECT_TRUE(eventually_nothing_left(bob, name));
+}
+
+TEST_P(Async, AStopTokenEndsTheWait) {
+  const auto alice = world.client();
+  auto outcome = std::make_shared<Outcome>();
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  std::stop_source stop, already;
+  already.request_stop();
+  const auto bob = world.client();
+  for (const auto& client : {alice, bob}) {
+    enter(client.lock(name), stop.get_token(), outcome);
+    enter(client.lock(name), already.get_token(), outcome);
+    enter(client.lock(name), {}, outcome);
+  }
+  ASSERT_TRUE(eventually([&] { return outcome->cancelled == 2; }));
+  stop.request_stop();
+  EXPECT_TRUE(eventually([&] { return outcome->cancelled == 4; }));
+  EXPECT_EQ(outcome->granted, 0);
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(eventually([&] { return outcome->granted == 2; }));
+  EXPECT_TRUE(eventually_nothing_left(bob, name));
+}
+
+TEST_P(Async, ADeadlineEndsTheWait) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  auto outcome = std::make_shared<Outcome>();
+  const auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  for (const auto& client : {alice, bob})
+    for (const auto wait : {0ms, 50ms, 300ms})
+      enter(client.lock(name, {.wait = wait}), {}, outcome);
+  EXPECT_TRUE(eventually([&] { return outcome->busy == 6; }));
+  EXPECT_TRUE(eventually([&] { return listed(alice, name).size() == 1; }));
+}
+
+TEST_P(Async, StopRacingWithGrantHasOneWinner) {
+  const auto alice = world.client();
+  const Store others[] = {alice, world.client()};
+  for (int round = 0; round < scaled(200); ++round) {
+    auto held = alice.lock(name).acquire();
+    ASSERT_TRUE(succeeded(held));
+    auto outcome = std::make_shared<Outcome>();
+    std::stop_source stop;
+    enter(others[round % 2].lock(name), stop.get_token(), outcome);
+    std::jthread canceller([&] { stop.request_stop(); });
+    held->release().value();
+    ASSERT_TRUE(eventually([&] { return outcome->ended() == 1; }));
+    EXPECT_EQ(outcome->granted + outcome->cancelled, 1);
+    ASSERT_TRUE(succeeded(take_at_once(others[(round + 1) % 2], name))) << "in round " << round;
+  }
+}
+
+// Resumes coroutines on the one thread that calls run().
+class Executor {
+ public:
+  void post(std::coroutine_handle<> handle) {
+    const std::lock_guard guard(mutex_);
+    ready_.push_back(handle);
+  }
+  bool run_one() {
+    std::coroutine_handle<> handle;
+    {
+      const std::lock_guard guard(mutex_);
+      if (ready_.empty()) return false;
+      handle = ready_.front();
+      ready_.pop_front();
+    }
+    handle.resume();
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::coroutine_handle<>> ready_;
+};
+
+Detached note_thread(Lock lock, std::shared_ptr<std::vector<std::thread::id>> where) {
+  const auto lease = co_await lock.acquire_async();
+  where->push_back(std::this_thread::get_id());
+}
+
+TEST_P(Async, GoesOnAtTheUsersExecutor) {
+  auto executor = std::make_shared<Executor>();
+  auto where = std::make_shared<std::vector<std::thread::id>>();
+  const auto alice = world.client(
+      {.resume = [executor](std::coroutine_handle<> handle) { executor->post(handle); }});
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  for (int waiter = 0; waiter < 20; ++waiter) note_thread(alice.lock(name), where);
+  EXPECT_TRUE(where->empty());
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(eventually([&] {
+    while (executor->run_one()) {
+    }
+    return where->size() == 20;
+  }));
+  for (const auto& thread : *where) EXPECT_EQ(thread, std::this_thread::get_id());
+}
+
+// Neither the releasing thread nor a stopping one runs what others do when they are in.
+TEST_P(Async, IsNeverResumedInsideAnothersCall) {
+  const auto alice = world.client();
+  auto where = std::make_shared<std::vector<std::thread::id>>();
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  note_thread(alice.lock(name), where);
+  ASSERT_TRUE(succeeded(held->release()));
+  ASSERT_TRUE(succeeded(take_at_once(alice, name)));  // Behind the coroutine in line.
+  ASSERT_EQ(where->size(), 1U);
+  EXPECT_NE(where->front(), std::this_thread::get_id());
+}
+
+Detached keep(Lock lock, std::shared_ptr<std::optional<Lease>> lease,
+              std::shared_ptr<std::atomic<bool>> done) {
+  auto result = co_await lock.acquire_async();
+  if (result) lease->emplace(std::move(*result));
+  *done = true;
+}
+
+// Got by co_await: its destructor starts the release and does not wait for the store.
+TEST_P(Async, ALeaseDoesNotBlockItsDestructor) {
+  FaultyClient alice(world.url(), {.release_deadline = patient});
+  auto lease = std::make_shared<std::optional<Lease>>();
+  auto done = std::make_shared<std::atomic<bool>>(false);
+  keep(alice.store().lock(name), lease, done);
+  ASSERT_TRUE(eventually([&] { return done->load(); }));
+  ASSERT_TRUE(lease->has_value());
+  EXPECT_TRUE((*lease)->valid());
+  alice.inject({.fault = Fault::silence, .calls = releases, .count = for_good});
+  const auto start = std::chrono::steady_clock::now();
+  lease->reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, patient / 2);
+  alice.heal();
+  EXPECT_TRUE(succeeded(take_at_once(world.client(), name)));
+}
+
+TEST_P(Async, ReentersByOwner) {
+  const auto alice = world.client();
+  auto outcome = std::make_shared<Outcome>();
+  const auto lock = alice.lock(name, {.owner = Owner::fresh()});
+  const auto lease = lock.acquire();
+  ASSERT_TRUE(succeeded(lease));
+  enter(lock, {}, outcome);
+  EXPECT_TRUE(eventually([&] { return outcome->granted == 1; }));
+  EXPECT_TRUE(lease->valid());
+}
+
+TEST_P(Async, TroubleIsAResult) {
+  FaultyClient alice(world.url(), {.patience = 500ms});
+  auto outcome = std::make_shared<Outcome>();
+  enter(alice.store().lock(""), {}, outcome);
+  EXPECT_TRUE(eventually([&] { return outcome->other == 1; }));
+  alice.inject({.fault = Fault::lost_request, .calls = asks, .count = for_good});
+  enter(alice.store().lock(name), {}, outcome);
+  EXPECT_TRUE(eventually([&] { return outcome->other == 2; }));
+}
+
+}  // namespace
+}  // namespace holdfast

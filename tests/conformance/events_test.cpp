@@ -1,0 +1,186 @@
+// Goal: events tell what happened, in order; counts agree with them; a handler can neither break
+// nor delay anything.
+
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "support/faulty.hpp"
+#include "support/results.hpp"
+#include "support/world.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+// What a client said, shared with its handler, which may outlive the test.
+class Diary {
+ public:
+  void write(const Event& event) {
+    const std::lock_guard guard(mutex_);
+    events_.push_back(event);
+  }
+  std::vector<Event> of(const std::string& name) const {
+    const std::lock_guard guard(mutex_);
+    auto events = events_;
+    std::erase_if(events, [&](const Event& event) { return event.name != name; });
+    return events;
+  }
+  long count(const std::string& name, Event::Kind kind) const {
+    return std::ranges::count(of(name), kind, &Event::kind);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+class Events : public Conformance {
+ protected:
+  const std::shared_ptr<Diary> diary = std::make_shared<Diary>();
+  const StoreOptions with_diary{
+      .on_event = [diary = diary](const Event& event) { diary->write(event); }};
+};
+HOLDFAST_ON_EVERY_STORE(Events);
+
+TEST_P(Events, TellTheLifeOfALeaseInOrder) {
+  const auto alice = world.client(with_diary);
+  auto lease = alice.lock(name, {.ttl = 1s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto token = lease->token();
+  ASSERT_TRUE(eventually([&] { return diary->count(name, Event::Kind::renewed) > 0; }));
+  ASSERT_TRUE(succeeded(lease->release()));
+  ASSERT_TRUE(eventually([&] { return diary->count(name, Event::Kind::released) == 1; }));
+  const auto events = diary->of(name);
+  EXPECT_EQ(events.front().kind, Event::Kind::acquired);
+  EXPECT_EQ(events.back().kind, Event::Kind::released);
+  EXPECT_GE(events.back().after, 300ms);  // Held for a renewal at least.
+  for (const auto& event : events) EXPECT_EQ(event.token, token);
+}
+
+TEST_P(Events, TellHandovers) {
+  if (world.traits().handovers == 0) GTEST_SKIP() << "this store has no handovers";
+  const auto alice = world.client(with_diary);
+  EXPECT_TRUE(eventually([&] {
+    auto held = alice.lock(name).acquire();
+    std::jthread waiter([&] { EXPECT_TRUE(succeeded(alice.lock(name).acquire())); });
+    std::this_thread::yield();
+    held->release().value();
+    waiter.join();
+    return diary->count(name, Event::Kind::handed_over) > 0;
+  }));
+  EXPECT_GT(alice.stats().handed_over, 0U);
+}
+
+TEST_P(Events, TellALoss) {
+  FaultyClient alice(world.url(), with_diary);
+  const auto lease = alice.store().lock(name, {.ttl = 700ms}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  alice.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+  ASSERT_TRUE(eventually([&] { return diary->count(name, Event::Kind::lost) == 1; }));
+  EXPECT_EQ(diary->count(name, Event::Kind::at_risk), 1);
+  EXPECT_EQ(alice.store().stats().lost, 1U);
+  EXPECT_EQ(alice.store().stats().at_risk, 1U);
+}
+
+TEST_P(Events, AreCounted) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  {
+    const auto lease = alice.lock(name).acquire();
+    ASSERT_TRUE(succeeded(lease));
+    EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
+    EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(20ms), Errc::busy));
+    std::stop_source stop;
+    std::jthread waiter(
+        [&] { EXPECT_TRUE(failed(bob.lock(name).acquire(stop.get_token()), Errc::cancelled)); });
+    ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1 || !world.traits().queues; }));
+    stop.request_stop();
+  }
+  const auto ours = alice.stats();
+  const auto theirs = bob.stats();
+  EXPECT_EQ(ours.acquired, 1U);
+  EXPECT_EQ(ours.released, 1U);
+  EXPECT_GE(ours.asks, 1U);
+  EXPECT_GE(ours.drops, 1U);
+  EXPECT_EQ(ours.lost + ours.busy + ours.cancelled + ours.unavailable, 0U);
+  EXPECT_EQ(theirs.acquired, 0U);
+  EXPECT_EQ(theirs.busy, 2U);
+  EXPECT_EQ(theirs.cancelled, 1U);
+}
+
+// One ask and one drop: a free lock costs no more (and no renewal, if it is held shortly).
+TEST_P(Events, AFreeLockCostsTwoCalls) {
+  FaultyClient alice(world.url());
+  for (int round = 1; round <= 10; ++round) {
+    EXPECT_TRUE(succeeded(alice.store().lock(name).acquire()));
+    EXPECT_EQ(alice.seen(changes), 2 * round);
+  }
+}
+
+TEST_P(Events, AHandlerThatThrowsIsCountedAndLivesOn) {
+  auto calls = std::make_shared<std::atomic<int>>(0);
+  const auto alice = world.client({.on_event = [calls](const Event&) {
+    ++*calls;
+    throw std::runtime_error("from the handler");
+  }});
+  for (int round = 0; round < 3; ++round) EXPECT_TRUE(succeeded(alice.lock(name).acquire()));
+  EXPECT_TRUE(eventually([&] { return *calls >= 6; }));
+  EXPECT_TRUE(eventually([&] { return alice.stats().handlers_threw >= 6; }));
+}
+
+// One handler of a loss sleeps; another lease is lost meanwhile, and a third goes on being renewed.
+TEST_P(Events, ASlowHandlerOfALossDelaysNobody) {
+  FaultyClient alice(world.url());
+  const auto bob = world.client();
+  const auto first = alice.store().lock(name, {.ttl = 600ms}).acquire();
+  const auto second = alice.store().lock(name + "/2", {.ttl = 600ms}).acquire();
+  const auto third = bob.lock(name + "/3", {.ttl = 2s}).acquire();
+  ASSERT_TRUE(first && second && third);
+  std::atomic<bool> hangs = false, go_on = false, told = false;
+  {
+    const std::stop_callback slow(first->lost(), [&] {
+      hangs = true;
+      go_on.wait(false);
+    });
+    const std::stop_callback quick(second->lost(), [&] { told = true; });
+    alice.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+    EXPECT_TRUE(eventually([&] { return hangs && told; }));
+    const auto renewed = bob.stats().renewed;
+    EXPECT_TRUE(eventually([&] { return bob.stats().renewed >= renewed + 3; }));
+    EXPECT_TRUE(third->valid());
+    go_on = true;
+    go_on.notify_all();
+  }
+}
+
+// The queue is bounded: a handler that hangs loses events, not memory, and not the lock.
+TEST_P(Events, AHandlerThatHangsDoesNotHoldUpTheLock) {
+  auto go_on = std::make_shared<std::atomic<bool>>(false);
+  const auto alice = world.client({.on_event = [go_on](const Event&) { go_on->wait(false); }});
+  for (int round = 0; round < scaled(500); ++round)
+    ASSERT_TRUE(succeeded(alice.lock(name).acquire()));
+  EXPECT_EQ(alice.stats().acquired, static_cast<std::uint64_t>(scaled(500)));
+  *go_on = true;
+  go_on->notify_all();
+}
+
+TEST_P(Events, AHandlerMayUseTheStore) {
+  auto inner = std::make_shared<std::atomic<int>>(0);
+  auto store = std::make_shared<std::optional<Store>>();
+  store->emplace(world.client({.on_event = [inner, store, this](const Event& event) {
+    if (event.kind == Event::Kind::acquired && event.name == name)
+      *inner += (*store)->lock("from/the/handler").try_acquire().has_value();
+  }}));
+  EXPECT_TRUE(succeeded((*store)->lock(name).acquire()));
+  EXPECT_TRUE(eventually([&] { return *inner == 1; }));
+  ASSERT_TRUE(succeeded((*store)->close(patient)));
+  store->reset();
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,84 @@
+#include "peer/limits.hpp"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <iterator>
+#include <new>
+#include <system_error>
+
+namespace holdfast::support {
+namespace {
+
+thread_local long until_failure = 0;
+thread_local bool failed = false;
+
+bool is_to_fail() noexcept {
+  if (until_failure == 0 || --until_failure > 0) return false;
+  failed = true;
+  return true;
+}
+
+void* allocate(std::size_t size, std::size_t alignment) noexcept {
+  if (is_to_fail()) return nullptr;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+}  // namespace
+
+void limit_descriptors(unsigned long count) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = count;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    throw std::system_error(errno, std::generic_category(), "setrlimit");
+}
+
+void forbid_threads() {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    throw std::system_error(errno, std::generic_category(), "seccomp");
+}
+
+void fail_allocation(long nth) {
+  until_failure = nth;
+  failed = false;
+}
+
+bool allocation_failed() { return failed; }
+
+}  // namespace holdfast::support
+
+using holdfast::support::allocate;
+
+void* operator new(std::size_t size) {
+  if (void* room = allocate(size, 1)) return room;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  if (void* room = allocate(size, static_cast<std::size_t>(alignment))) return room;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size, 1); }
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* room) noexcept { std::free(room); }
+void operator delete(void* room, std::size_t) noexcept { std::free(room); }
+void operator delete(void* room, std::align_val_t) noexcept { std::free(room); }
+void operator delete(void* room, std::size_t, std::align_val_t) noexcept { std::free(room); }

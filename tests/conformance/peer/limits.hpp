@@ -1,0 +1,15 @@
+// tests/conformance/peer/limits.hpp: takes from this process what others take for granted.
+#pragma once
+
+namespace holdfast::support {
+
+void limit_descriptors(unsigned long count);
+
+// From now on every thread creation fails with EAGAIN, as at the limit of a pids cgroup.
+void forbid_threads();
+
+// The nth allocation of this thread from now on fails, and only that one. 0: none does.
+void fail_allocation(long nth);
+bool allocation_failed();  // since then
+
+}  // namespace holdfast::support

@@ -1,0 +1,202 @@
+// Goal: who is in may come in again, and only who is: a thread by lock() and with_lock(), a handle
+// by its Owner. Nobody waits for itself, and nobody is let in on the strength of a lease that has
+// ended.
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "support/faulty.hpp"
+#include "support/results.hpp"
+#include "support/world.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class Reentry : public Conformance {};
+HOLDFAST_ON_EVERY_STORE(Reentry);
+
+TEST_P(Reentry, ByThreadCountsItsReleases) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  const auto lock = alice.lock(name);
+  for (int depth = 0; depth < 3; ++depth) lock.lock();
+  lock.unlock();
+  lock.unlock();
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // n - 1: still held
+  lock.unlock();
+  EXPECT_TRUE(succeeded(take_at_once(bob, name)));  // n: free
+}
+
+TEST_P(Reentry, OneReleaseTooManyChangesNothing) {
+  std::atomic<int> not_held = 0;
+  const auto alice = world.client({.on_event = [&](const Event& event) {
+    if (event.kind == Event::Kind::not_held) ++not_held;
+  }});
+  const auto bob = world.client();
+  const auto lock = alice.lock(name);
+  lock.lock();
+  lock.unlock();
+  const auto held = bob.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  lock.unlock();  // n + 1
+  EXPECT_TRUE(eventually([&] { return not_held == 1; }));
+  EXPECT_TRUE(held->valid());
+  EXPECT_EQ(holding(bob, name), 1);
+}
+
+TEST_P(Reentry, AnotherThreadNeitherEntersNorReleases) {
+  const auto alice = world.client();
+  const auto lock = alice.lock(name);
+  lock.lock();
+  std::jthread([&] {
+    EXPECT_FALSE(lock.try_lock());
+    EXPECT_FALSE(lock.try_lock_for(50ms));
+    lock.unlock();
+  }).join();
+  EXPECT_TRUE(failed(world.client().lock(name).try_acquire(), Errc::busy));
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+  lock.unlock();
+  EXPECT_TRUE(eventually_nothing_left(alice, name));
+}
+
+TEST_P(Reentry, AHandleDoesNotEnterByThread) {
+  const auto alice = world.client();
+  const auto lock = alice.lock(name);
+  lock.lock();
+  EXPECT_TRUE(failed(lock.try_acquire(), Errc::busy));
+  lock.unlock();
+  const auto lease = lock.acquire();
+  ASSERT_TRUE(succeeded(lease));
+  EXPECT_FALSE(lock.try_lock());
+}
+
+TEST_P(Reentry, WithLockNestsAndKeepsItsToken) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  const auto lock = alice.lock(name);
+  const auto depth = alice.with_lock(name, {}, [&](const Lease& outer) {
+    auto inner = alice.with_lock(name, {.wait = 0ms}, [&](const Lease& again) {
+      EXPECT_EQ(again.token(), outer.token());
+      EXPECT_TRUE(lock.try_lock());
+      lock.unlock();
+      return 2;
+    });
+    EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // Not let go by the inner one.
+    EXPECT_TRUE(outer.valid());
+    return inner.value();
+  });
+  ASSERT_TRUE(succeeded(depth));
+  EXPECT_EQ(*depth, 2);
+  EXPECT_TRUE(succeeded(take_at_once(bob, name)));
+}
+
+TEST_P(Reentry, OfHandlesIsByOwner) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  const auto me = Owner::fresh();
+  auto first = alice.lock(name, {.owner = me}).acquire();
+  ASSERT_TRUE(succeeded(first));
+  auto second = alice.lock(name, {.owner = me}).try_acquire();
+  ASSERT_TRUE(succeeded(second));
+  EXPECT_EQ(first->token(), second->token());
+  EXPECT_TRUE(failed(alice.lock(name, {.owner = Owner::fresh()}).try_acquire(), Errc::busy));
+  EXPECT_TRUE(failed(alice.lock(name).try_acquire(), Errc::busy));
+
+  EXPECT_TRUE(succeeded(first->release()));
+  EXPECT_FALSE(first->valid());
+  EXPECT_TRUE(second->valid());
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
+  EXPECT_TRUE(succeeded(first->release()));  // Twice is once: the other is still in.
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
+  EXPECT_TRUE(succeeded(second->release()));
+  EXPECT_TRUE(succeeded(take_at_once(bob, name)));
+}
+
+TEST_P(Reentry, ComesBeforeThoseWhoWait) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  const auto lock = alice.lock(name);
+  lock.lock();
+  std::atomic<bool> entered = false;
+  std::jthread other([&] { entered = bob.lock(name).acquire().has_value(); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1 || !world.traits().queues; }));
+  for (int depth = 0; depth < 100; ++depth) ASSERT_TRUE(lock.try_lock());
+  EXPECT_FALSE(entered);
+  for (int depth = 0; depth < 101; ++depth) lock.unlock();
+  EXPECT_TRUE(eventually([&] { return entered.load(); }));
+}
+
+TEST_P(Reentry, AfterALossIsRefused) {
+  FaultyClient alice(world.url());
+  const auto lock = alice.store().lock(name, {.ttl = 700ms});
+  lock.lock();
+  alice.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+  ASSERT_TRUE(eventually([&] { return alice.store().stats().lost == 1; }));
+  alice.heal();
+  const auto code = [&] {
+    try {
+      lock.lock();
+    } catch (const Error& error) {
+      return error.errc();
+    }
+    return Errc{};
+  }();
+  EXPECT_EQ(code, Errc::lost);
+  lock.unlock();
+  lock.lock();  // All let go of: this is a new one.
+  lock.unlock();
+  EXPECT_TRUE(eventually_nothing_left(alice.store(), name));
+}
+
+TEST_P(Reentry, OfAHandleAfterALossIsRefused) {
+  FaultyClient alice(world.url());
+  const auto lock = alice.store().lock(name, {.ttl = 700ms, .owner = Owner::fresh()});
+  auto first = lock.acquire();
+  ASSERT_TRUE(succeeded(first));
+  alice.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+  ASSERT_TRUE(eventually([&] { return !first->valid(); }));
+  alice.heal();
+  EXPECT_TRUE(failed(lock.try_acquire(), Errc::lost));
+  EXPECT_TRUE(failed(first->release(), Errc::lost));
+  EXPECT_TRUE(succeeded(lock.try_acquire_for(patient)));
+}
+
+TEST_P(Reentry, AReaderThatAsksForWriteIsRefused) {
+  HOLDFAST_NEEDS(rw);
+  const auto alice = world.client();
+  const auto both = alice.rw_lock(name);
+  both.lock_shared();
+  EXPECT_THROW(both.lock(), Error);
+  EXPECT_THROW((void)both.try_lock_for(10ms), Error);
+  both.lock_shared();  // Reading again is fine.
+  both.unlock_shared();
+  both.unlock_shared();
+  EXPECT_TRUE(both.try_lock());
+  both.unlock();
+
+  const auto owned = alice.rw_lock(name, {.owner = Owner::fresh()});
+  const auto reader = owned.read().acquire();
+  ASSERT_TRUE(succeeded(reader));
+  EXPECT_TRUE(failed(owned.write().acquire(), Errc::invalid));
+}
+
+TEST_P(Reentry, AWriterMayRead) {
+  HOLDFAST_NEEDS(rw);
+  const auto alice = world.client();
+  const auto owned = alice.rw_lock(name, {.owner = Owner::fresh()});
+  auto writer = owned.write().acquire();
+  ASSERT_TRUE(succeeded(writer));
+  auto reader = owned.read().try_acquire();
+  ASSERT_TRUE(succeeded(reader));
+  EXPECT_EQ(reader->token(), writer->token());
+  EXPECT_TRUE(succeeded(reader->release()));
+  EXPECT_TRUE(writer->valid());
+}
+
+}  // namespace
+}  // namespace holdfast

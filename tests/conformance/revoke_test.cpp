@@ -1,0 +1,100 @@
+// Goal: revoking tells the holder, and the next comes in when it has let go; with `now` at once.
+
+#include <atomic>
+#include <thread>
+
+#include "support/peer.hpp"
+#include "support/results.hpp"
+#include "support/world.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class Revoke : public Conformance {
+ protected:
+  const Store alice = world.client();
+  const Store bob = world.client();
+};
+HOLDFAST_ON_EVERY_STORE(Revoke);
+
+TEST_P(Revoke, TellsTheHolder) {
+  auto lease = alice.lock(name, {.ttl = 2s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  ASSERT_TRUE(succeeded(bob.revoke(name)));
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_TRUE(succeeded(take_at_once(bob, name)));
+}
+
+// Who waits is granted by the message of the holder's letting go, not before.
+TEST_P(Revoke, LetsTheNextInWhenTheHolderHasLetGo) {
+  auto lease = std::make_optional(alice.lock(name, {.ttl = 2s}).acquire().value());
+  std::atomic<bool> told = false;
+  std::optional<std::stop_callback<std::function<void()>>> on_loss;
+  on_loss.emplace(lease->lost(), [&] { told = true; });
+  std::atomic<bool> entered = false;
+  std::jthread waiter([&] {
+    const auto next = bob.lock(name).acquire();
+    EXPECT_TRUE(told);
+    entered = next.has_value();
+  });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1 || !world.traits().queues; }));
+  ASSERT_TRUE(succeeded(bob.revoke(name)));
+  ASSERT_TRUE(eventually([&] { return told.load(); }));
+  on_loss.reset();
+  lease.reset();
+  EXPECT_TRUE(eventually([&] { return entered.load(); }));
+}
+
+TEST_P(Revoke, NowGrantsAtOnce) {
+  auto lease = alice.lock(name, {.ttl = held_long}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  ASSERT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
+  ASSERT_TRUE(succeeded(bob.revoke(name, true)));
+  const auto next = bob.lock(name, {.ttl = 2s}).try_acquire();
+  EXPECT_TRUE(succeeded(next));
+  if (world.traits().notifies) {
+    EXPECT_TRUE(eventually([&] { return !lease->valid(); }));
+  }
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  ASSERT_TRUE(eventually([&] { return bob.stats().renewed >= 3; }));
+  EXPECT_TRUE(next->valid());
+}
+
+TEST_P(Revoke, NowGrantsWhoWaits) {
+  HOLDFAST_NEEDS(notifies);
+  const auto lease = alice.lock(name, {.ttl = held_long}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::atomic<bool> entered = false;
+  std::jthread waiter([&] {
+    entered = bob.lock(name, {.ttl = held_long}).try_acquire_for(2 * patient).has_value();
+  });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  ASSERT_TRUE(succeeded(world.client().revoke(name, true)));
+  EXPECT_TRUE(eventually([&] { return entered.load(); }));
+}
+
+TEST_P(Revoke, OfAFreeNameChangesNothing) {
+  (void)bob.revoke(name);
+  (void)bob.revoke(name, true);
+  EXPECT_TRUE(bob.list().value().empty());
+  EXPECT_TRUE(succeeded(alice.lock(name).try_acquire()));
+}
+
+TEST_P(Revoke, ReachesOtherProcesses) {
+  HOLDFAST_NEEDS(processes);
+  Peer peer(world.url());
+  peer.acquire(name, "ttl=2000");
+  ASSERT_TRUE(succeeded(alice.revoke(name)));
+  EXPECT_TRUE(eventually([&] { return peer.ask("lost " + name) == "yes"; }));
+  EXPECT_EQ(peer.ask("release " + name).substr(0, 10), "error lost");
+  EXPECT_TRUE(succeeded(take_at_once(alice, name)));
+}
+
+}  // namespace
+}  // namespace holdfast

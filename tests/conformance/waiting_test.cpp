@@ -1,0 +1,239 @@
+// Goal: who waits is woken, in the order of coming, and not by asking again and again.
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "support/faulty.hpp"
+#include "support/peer.hpp"
+#include "support/results.hpp"
+#include "support/world.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class Waiting : public Conformance {};
+HOLDFAST_ON_EVERY_STORE(Waiting);
+
+// With a ttl of twenty minutes a waiter asks again after ten: what comes sooner was a message.
+TEST_P(Waiting, IsEndedByTheReleaseOfAnotherClient) {
+  HOLDFAST_NEEDS(notifies);
+  const auto alice = world.client();
+  const auto bob = world.client();
+  for (int round = 0; round < 10; ++round) {
+    auto held = alice.lock(name, {.ttl = held_long}).acquire();
+    ASSERT_TRUE(succeeded(held));
+    std::atomic<bool> granted = false;
+    std::jthread waiter([&] {
+      granted = bob.lock(name, {.ttl = held_long}).try_acquire_for(2 * patient).has_value();
+    });
+    ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+    EXPECT_FALSE(granted);
+    ASSERT_TRUE(succeeded(held->release()));
+    ASSERT_TRUE(eventually([&] { return granted.load(); }));
+  }
+}
+
+TEST_P(Waiting, IsEndedByTheReleaseOfAnotherProcess) {
+  HOLDFAST_NEEDS(notifies);
+  HOLDFAST_NEEDS(processes);
+  const auto alice = world.client();
+  const auto ttl = "ttl=" + std::to_string(held_long.count());
+  Peer first(world.url()), second(world.url());
+  for (int round = 0; round < 5; ++round) {
+    first.acquire(name, ttl);
+    second.start_acquire(name, ttl);
+    ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+    EXPECT_EQ(first.ask("release " + name), "released");
+    second.acquired();
+    EXPECT_EQ(second.ask("release " + name), "released");
+  }
+}
+
+// Three processes pass it round: each release grants the next in the store, with one message each.
+TEST_P(Waiting, CostsTheStoreAFewCallsAHandover) {
+  HOLDFAST_NEEDS(notifies);
+  HOLDFAST_NEEDS(queues);
+  const int rounds = 60;
+  std::vector<std::unique_ptr<FaultyClient>> clients;
+  for (int client = 0; client < 3; ++client)
+    clients.push_back(std::make_unique<FaultyClient>(world.url("handover=off")));
+  {
+    std::vector<std::jthread> threads;
+    for (auto& client : clients) {
+      threads.emplace_back([&, lock = client->store().lock(name)] {
+        for (int round = 0; round < rounds; ++round) EXPECT_TRUE(succeeded(lock.acquire()));
+      });
+    }
+  }
+  int calls = 0;
+  for (auto& client : clients) calls += client->seen(changes);
+  EXPECT_LE(calls, 6 * 3 * rounds);
+}
+
+TEST_P(Waiting, SurvivesLostMessages) {
+  FaultyClient alice(world.url());
+  const auto bob = world.client();
+  auto held = bob.lock(name, {.ttl = 2s}).acquire();
+  ASSERT_TRUE(succeeded(held));
+  alice.lose_hints(true);
+  std::atomic<bool> granted = false;
+  std::jthread waiter(
+      [&] { granted = alice.store().lock(name, {.ttl = 2s}).acquire().has_value(); });
+  ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1 || !world.traits().queues; }));
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(eventually([&] { return granted.load(); }));
+}
+
+TEST_P(Waiting, IsServedInOrderOfComing) {
+  HOLDFAST_NEEDS(queues);
+  const auto alice = world.client({}, "handover=off");
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  std::vector<int> order;  // written by whoever holds the lock
+  std::vector<std::jthread> waiters;
+  for (int waiter = 0; waiter < 6; ++waiter) {
+    waiters.emplace_back([&, waiter, client = world.client({}, "handover=off")] {
+      const auto lease = client.lock(name).acquire();
+      ASSERT_TRUE(succeeded(lease));
+      order.push_back(waiter);
+    });
+    ASSERT_TRUE(eventually([&] { return waiting(alice, name) == waiter + 1; }));
+  }
+  ASSERT_TRUE(succeeded(held->release()));
+  waiters.clear();
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4, 5}));
+}
+
+TEST_P(Waiting, OfProcessesIsServedInOrderOfComing) {
+  HOLDFAST_NEEDS(queues);
+  HOLDFAST_NEEDS(processes);
+  HOLDFAST_NEEDS(tokens);
+  const auto alice = world.client({}, "handover=off");
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (int peer = 0; peer < 4; ++peer) {
+    peers.push_back(std::make_unique<Peer>(world.url("handover=off")));
+    peers.back()->start_acquire(name);
+    ASSERT_TRUE(eventually([&] { return waiting(alice, name) == peer + 1; }));
+  }
+  Token last = held->token();
+  ASSERT_TRUE(succeeded(held->release()));
+  for (auto& peer : peers) {
+    const auto token = peer->acquired();
+    EXPECT_GT(token, last);
+    last = token;
+    EXPECT_EQ(peer->ask("release " + name), "released");
+  }
+}
+
+// One client holds it and eight more of its threads want it, all of them after another client came
+// to stand in line. Tells how many of them enter before that one.
+int overtakes(const World& world, const std::string& name, std::string_view handover) {
+  const auto greedy = world.client({}, handover);
+  const auto modest = world.client({}, handover);
+  auto held = greedy.lock(name).acquire();
+  EXPECT_TRUE(succeeded(held));
+
+  std::atomic<bool> entered = false;
+  std::jthread waiter([&] {
+    const auto lease = modest.lock(name).acquire();
+    EXPECT_TRUE(succeeded(lease));
+    entered = true;
+  });
+  EXPECT_TRUE(eventually([&] { return waiting(greedy, name) == 1; }));
+
+  std::atomic<int> before = 0, started = 0;
+  std::vector<std::jthread> crowd;
+  for (int thread = 0; thread < 8; ++thread) {
+    crowd.emplace_back([&] {
+      ++started;
+      while (!entered) {
+        const auto lease = greedy.lock(name).acquire();
+        if (lease && !entered) ++before;
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return started == 8; }));
+  EXPECT_TRUE(succeeded(held->release()));
+  waiter.join();
+  return before;
+}
+
+TEST_P(Waiting, IsNotOvertakenWhereHandoverIsOff) {
+  HOLDFAST_NEEDS(queues);
+  for (int round = 0; round < 5; ++round) EXPECT_EQ(overtakes(world, name, "handover=off"), 0);
+}
+
+TEST_P(Waiting, IsOvertakenByOneProcessWithinTheBoundOnly) {
+  HOLDFAST_NEEDS(queues);
+  for (int round = 0; round < 5; ++round) EXPECT_LE(overtakes(world, name, "handover=5"), 5);
+  for (int round = 0; round < 3; ++round)
+    EXPECT_LE(overtakes(world, name, ""), static_cast<int>(world.traits().handovers));
+}
+
+// Dead waiters do not hold up the line for longer than they could have held the lock.
+TEST_P(Waiting, SkipsTheDead) {
+  HOLDFAST_NEEDS(processes);
+  const auto alice = world.client();
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  Peer doomed(world.url()), survivor(world.url());
+  doomed.start_acquire(name, "ttl=1500");
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1 || !world.traits().queues; }));
+  survivor.start_acquire(name, "ttl=1500");
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 2 || !world.traits().queues; }));
+  doomed.kill();
+  ASSERT_TRUE(succeeded(held->release()));
+  survivor.acquired();
+  EXPECT_EQ(survivor.ask("valid " + name), "yes");
+}
+
+// Who waits at a store that holds still is not granted by its own patience; it goes on waiting.
+TEST_P(Waiting, LastsLongerThanPatienceWhereTheStoreAnswers) {
+  const auto alice = world.client({.patience = 500ms});
+  const auto bob = world.client();
+  const auto held = bob.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(1500ms), Errc::busy));
+}
+
+// A store that keeps no line and sends nothing is asked again, at the pace that the user chose.
+TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
+  const auto bob = world.client();
+  std::atomic<int> asked = 0;
+  const auto own = [&](std::uint32_t attempt, std::uint64_t) {
+    EXPECT_GE(attempt, 1U);
+    ++asked;
+    return std::chrono::microseconds(500);
+  };
+  for (const NextDelay& pace : {NextDelay(), NextDelay(own), spin(), spin_then_sleep(10, 1ms),
+                                sleep(2ms), decorrelated_jitter(1ms, 20ms)}) {
+    FaultyClient alice(world.url(), {.next_delay = pace}, {.queues = false, .notifies = false});
+    auto held = bob.lock(name).acquire();
+    ASSERT_TRUE(succeeded(held));
+    std::jthread waiter([&] { EXPECT_TRUE(succeeded(alice.store().lock(name).acquire())); });
+    ASSERT_TRUE(eventually([&] { return alice.seen(asks) >= 3; }));
+    EXPECT_TRUE(failed(alice.store().lock(name).try_acquire_for(30ms), Errc::busy));
+    ASSERT_TRUE(succeeded(held->release()));
+    waiter.join();
+    EXPECT_TRUE(eventually_nothing_left(bob, name));
+  }
+  EXPECT_GT(asked, 0);
+}
+
+TEST_P(Waiting, AnUnfairAskMayBeGrantedBeforeOthers) {
+  const auto alice = world.client();
+  const auto bob = world.client();
+  for (int round = 0; round < 20; ++round) {
+    const auto lease = (round % 2 == 0 ? alice : bob).lock(name, {.fair = false}).acquire();
+    EXPECT_TRUE(succeeded(lease));
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

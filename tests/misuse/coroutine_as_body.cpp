@@ -1,0 +1,16 @@
+// A coroutine returns at its first wait, and the lock would be let go then.
+#include <coroutine>
+
+#include "holdfast/holdfast.hpp"
+
+struct Task {
+  std::suspend_never operator co_await() const noexcept { return {}; }
+};
+
+void run(const holdfast::Store& store) {
+#ifdef HOLDFAST_MISUSE
+  (void)store.with_lock("name", {}, [](const holdfast::Lease&) { return Task(); });
+#else
+  (void)store.with_lock("name", {}, [](const holdfast::Lease&) { return 1; });
+#endif
+}

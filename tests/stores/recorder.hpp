@@ -1,0 +1,199 @@
+// tests/stores/recorder.hpp: calls and hints that remember what they were told, for tests that
+// stand where the core would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "holdfast/backend.hpp"
+
+namespace holdfast::testing_support {
+
+using namespace std::chrono_literals;
+
+inline ClaimId fresh_claim() {
+  static std::random_device source;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  ClaimId claim;
+  for (auto& byte : claim) byte = static_cast<std::uint8_t>(source());
+  return claim;
+}
+
+template <class R>
+class Recorded final : public Pending<R> {
+ public:
+  explicit Recorded(Millis patience = 10s) { this->deadline = BootClock::now() + patience; }
+  void done(R answer) noexcept override {
+    times.fetch_add(1);
+    value = std::move(answer);
+    if (then) then();
+    this->finished_.store(true, std::memory_order_release);
+  }
+  R value{};
+  std::atomic<int> times{0};
+  std::function<void()> then;
+};
+
+template <>
+class Recorded<std::span<Answer>> final : public Pending<std::span<Answer>> {
+ public:
+  explicit Recorded(Millis patience = 10s) { this->deadline = BootClock::now() + patience; }
+  void done(std::span<Answer> answers) noexcept override {
+    times.fetch_add(1);
+    value.assign(std::make_move_iterator(answers.begin()), std::make_move_iterator(answers.end()));
+    this->finished_.store(true, std::memory_order_release);
+  }
+  std::vector<Answer> value;
+  std::atomic<int> times{0};
+};
+
+class RecordingHints final : public Hints {
+ public:
+  struct Granted {
+    std::string name;
+    ClaimId claim;
+    Answer answer;
+  };
+  void granted(std::string_view name, const ClaimId& claim,
+               const Answer& answer) noexcept override {
+    note([&] { grants_.push_back({std::string(name), claim, answer}); });
+  }
+  void look(std::string_view name) noexcept override {
+    note([&] { looks_.emplace_back(name); });
+  }
+  void gone(std::string_view, const ClaimId& claim) noexcept override {
+    note([&] { gone_.push_back(claim); });
+  }
+  void alive(BootTime, Millis) noexcept override {}
+
+  std::vector<Granted> grants() const { return copy(grants_); }
+  std::vector<std::string> looks() const { return copy(looks_); }
+  std::vector<ClaimId> gones() const { return copy(gone_); }
+
+ private:
+  template <class Note>
+  void note(Note&& note) {
+    std::lock_guard lock(mutex_);
+    note();
+  }
+  template <class T>
+  T copy(const T& kept) const {
+    std::lock_guard lock(mutex_);
+    return kept;
+  }
+  mutable std::mutex mutex_;
+  std::vector<Granted> grants_;
+  std::vector<std::string> looks_;
+  std::vector<ClaimId> gone_;
+};
+
+// One open store and the core's part in it: starts a call, lends the thread, returns the answer.
+class Client {
+ public:
+  explicit Client(std::unique_ptr<Backend> (*open)(const Opening&, Problem&), const Url& url) {
+    backend_ = open(Opening{url, hints, nullptr}, problem);
+  }
+  Backend& backend() { return *backend_; }
+  explicit operator bool() const { return backend_ != nullptr; }
+  void close() { backend_.reset(); }
+
+  static Ask wanting(std::string_view name, const ClaimId& claim, bool queue = false,
+                     Millis ttl = 30s) {
+    Ask ask;
+    ask.name = name;
+    ask.claim = claim;
+    ask.ttl = ttl;
+    ask.queue = queue;
+    ask.about = "a test";
+    return ask;
+  }
+  Answer ask(const Ask& ask, Millis patience = 10s) {
+    Recorded<Answer> call(patience);
+    backend_->ask(ask, call);
+    return finish(call);
+  }
+  Answer ask(std::string_view name, const ClaimId& claim, bool queue = false, Millis ttl = 30s) {
+    return ask(wanting(name, claim, queue, ttl));
+  }
+  Answer renew(std::string_view name, const ClaimId& claim, Millis ttl = 30s) {
+    const Keep keep{name, claim, 1, ttl};
+    Recorded<std::span<Answer>> call;
+    backend_->renew({&keep, 1}, call);
+    return finish(call).at(0);
+  }
+  Answer release(std::string_view name, const ClaimId& claim, bool doubtful = false) {
+    const Drop drop{name, claim, doubtful, 30s};
+    Recorded<std::span<Answer>> call;
+    backend_->release({&drop, 1}, call);
+    return finish(call).at(0);
+  }
+  Answer revoke(std::string_view name, bool now) {
+    Recorded<Answer> call;
+    backend_->revoke(name, now, call);
+    return finish(call);
+  }
+  Listing list(std::string_view prefix = {}) {
+    Recorded<Listing> call;
+    backend_->list(prefix, call);
+    return finish(call);
+  }
+  Cell add(const Add& add) {
+    return cell([&](auto& call) { backend_->cells()->add(add, call); });
+  }
+  Cell swap(const Swap& swap) {
+    return cell([&](auto& call) { backend_->cells()->swap(swap, call); });
+  }
+  Cell get(std::string_view name) {
+    return cell([&](auto& call) { backend_->cells()->get(name, call); });
+  }
+  Promise guarantees() {
+    Recorded<Promise> call;
+    backend_->guarantees(call);
+    return finish(call);
+  }
+  Answer init() {
+    Recorded<Answer> call;
+    backend_->init(call);
+    return finish(call);
+  }
+
+  // Stays for messages until the condition holds.
+  bool stay_until(const std::function<bool()>& condition, Millis patience = 10s) {
+    const BootTime end = BootClock::now() + patience;
+    while (!condition() && BootClock::now() < end)
+      backend_->help(nullptr, BootClock::now() + 10ms, -1);
+    return condition();
+  }
+
+  RecordingHints hints;
+  Problem problem;
+
+ private:
+  template <class Start>
+  Cell cell(Start&& start) {
+    Recorded<Cell> call;
+    start(call);
+    return finish(call);
+  }
+  template <class Call>
+  auto finish(Call& call) -> decltype(call.value) {
+    backend_->help(&call, BootClock::now() + 20s, -1);
+    EXPECT_TRUE(call.finished());
+    EXPECT_EQ(call.times, 1);
+    return std::move(call.value);
+  }
+  std::unique_ptr<Backend> backend_;
+};
+
+}  // namespace holdfast::testing_support

@@ -1,0 +1,20 @@
+// tests/support/detached.hpp: the smallest coroutine: starts at once, ends by itself, returns
+// nothing.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+
+namespace holdfast::support {
+
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+}  // namespace holdfast::support

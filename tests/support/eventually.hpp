@@ -1,0 +1,35 @@
+// tests/support/eventually.hpp: how tests deal with time. They wait for a condition, never for a
+// length of time in the hope that something has happened by then; bounds are generous, for they
+// only end a test that has failed.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "holdfast/result.hpp"
+
+namespace holdfast::support {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+// Fewer rounds where each of them takes ten times as long.
+constexpr int scaled(int rounds) { return sanitized ? std::max(1, rounds / 10) : rounds; }
+
+inline constexpr Millis patient{sanitized ? 120'000 : 40'000};
+
+template <class Condition>
+bool eventually(Condition&& condition, Millis bound = patient) {
+  const auto deadline = std::chrono::steady_clock::now() + bound;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(Millis(1));
+  }
+  return true;
+}
+
+}  // namespace holdfast::support

@@ -1,0 +1,75 @@
+// tests/support/faulty.hpp: a client whose store is the real one, but whose calls go wrong on
+// demand.
+//
+//   FaultyClient alice(world.url());
+//   alice.inject({.fault = Fault::lost_reply, .calls = asks, .nth = 2});
+//   auto lease = alice.store().lock(name).acquire();
+//
+// It is a store of its own (scheme "faulty") that opens the real one by Opening::other and stands
+// between: what it does not spoil goes straight through.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "holdfast/backend.hpp"
+#include "holdfast/holdfast.hpp"
+
+namespace holdfast::support {
+
+enum class Fault : std::uint8_t {
+  lost_reply,    // applied, then answered `unknown`
+  lost_request,  // answered `unknown`, never applied
+  late_request,  // answered `unknown`, kept, and applied by deliver_late()
+  silence,       // never applied; answered `unknown` not before its deadline
+  slow_reply,    // applied, answered as late as its deadline allows
+  refusal,       // definitely not applied: `no`, unavailable
+};
+
+using Calls = unsigned;
+inline constexpr Calls asks = 1, renewals = 2, releases = 4, lists = 8;
+inline constexpr Calls changes = asks | renewals | releases;
+
+struct Injection {
+  Fault fault = Fault::lost_reply;
+  Calls calls = changes;  // which are counted and spoiled
+  int nth = 1;            // the first of them, counted from this injection on
+  int count = 1;          // and how many in a row
+};
+inline constexpr int for_good = 1 << 30;
+
+// What the real store can do and is not to do here, so that simpler ones are tested before they
+// exist.
+struct Manners {
+  bool queues = true;
+  bool notifies = true;
+  bool tokens = true;
+};
+
+class FaultyClient {
+ public:
+  explicit FaultyClient(std::string_view url, const StoreOptions& options = {},
+                        const Manners& manners = {});
+  ~FaultyClient();
+  FaultyClient(const FaultyClient&) = delete;
+  FaultyClient& operator=(const FaultyClient&) = delete;
+
+  const Store& store() const noexcept { return store_; }
+  const Traits& traits() const noexcept;  // of the real store
+
+  void inject(const Injection& injection);  // in place of the one before
+  void heal();
+  void lose_hints(bool lose);   // messages of the store do not arrive
+  int injected() const;         // by the present injection
+  int seen(Calls calls) const;  // calls of these kinds so far, spoiled or not
+  void deliver_late();          // returns when the real store has answered
+
+  struct Plan;
+
+ private:
+  std::shared_ptr<Plan> plan_;
+  Store store_;
+};
+
+}  // namespace holdfast::support

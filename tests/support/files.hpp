@@ -1,0 +1,26 @@
+// tests/support/files.hpp: a folder that goes away with the test, and what /proc says about us.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace holdfast::support {
+
+class TempFolder {
+ public:
+  TempFolder();
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A number from /proc/self/status: "Threads", or "VmRSS" in KiB.
+long own_status(std::string_view field);
+long open_descriptors();
+
+}  // namespace holdfast::support

@@ -1,0 +1,47 @@
+// tests/support/process.hpp: another program, started by a test, ended by its pid.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/eventually.hpp"
+
+namespace holdfast::support {
+
+// Spoken to in lines, by its input and output. Killed with -9 by the destructor if it still runs.
+class Process {
+ public:
+  explicit Process(
+      const std::vector<std::string>& command,
+      const std::vector<std::string>& environment = {});  // "NAME=value", added to ours
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const noexcept { return pid_; }
+  void send(const std::string& line);
+  std::string read(Millis bound = patient);  // one line; throws when none comes
+  std::string ask(const std::string& line) {
+    send(line);
+    return read();
+  }
+
+  void stop();    // SIGSTOP; returns when it stands still
+  void resume();  // SIGCONT
+  void kill();    // SIGKILL; returns when it is gone
+  void close_input();
+
+  // As waitpid tells it; nothing if it still runs after the bound.
+  std::optional<int> wait(Millis bound = patient);
+
+ private:
+  pid_t pid_ = -1;
+  int channel_ = -1;
+  std::string unread_;
+  std::optional<int> status_;
+};
+
+}  // namespace holdfast::support

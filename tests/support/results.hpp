@@ -1,0 +1,51 @@
+// tests/support/results.hpp: assertions about results and about what a store lists.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "holdfast/holdfast.hpp"
+#include "support/eventually.hpp"
+
+namespace holdfast::support {
+
+template <class T>
+testing::AssertionResult succeeded(const Result<T>& result) {
+  if (result) return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << result.error().what() << " (" << result.error().reason() << ")";
+}
+
+template <class T>
+testing::AssertionResult failed(const Result<T>& result, Errc code) {
+  if (result) return testing::AssertionFailure() << "it succeeded";
+  if (result.error().errc() == code) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << result.error().what() << " instead of " << to_string(code);
+}
+
+// What the store knows of this very name: those who hold it, or those who wait.
+inline std::vector<Holder> listed(const Store& store, const std::string& name) {
+  auto all = store.list(name).value();
+  std::erase_if(all, [&](const Holder& each) { return each.name != name; });
+  return all;
+}
+inline long waiting(const Store& store, const std::string& name) {
+  return std::ranges::count(listed(store, name), true, &Holder::waits);
+}
+inline long holding(const Store& store, const std::string& name) {
+  return std::ranges::count(listed(store, name), false, &Holder::waits);
+}
+inline bool eventually_nothing_left(const Store& store, const std::string& name) {
+  return eventually([&] { return listed(store, name).empty(); });
+}
+
+// Free at once: long before a ttl of `held_long` could have freed it.
+inline constexpr Millis held_long{20 * 60'000};
+inline Result<Lease> take_at_once(const Store& store, const std::string& name) {
+  return store.lock(name).try_acquire_for(patient);
+}
+
+}  // namespace holdfast::support

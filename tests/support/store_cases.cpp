@@ -1,0 +1,68 @@
+// One row a store. A server's Site starts it on a free port in a TempFolder, and ends it by pid.
+#include <algorithm>
+#include <atomic>
+#include <sstream>
+
+#include "support/files.hpp"
+#include "support/world.hpp"
+
+namespace holdfast::support {
+namespace {
+
+class MemorySite : public Site {
+ public:
+  std::string url() const override { return "memory:" + world_; }
+
+ private:
+  static std::string fresh() {
+    static std::atomic<int> count{0};
+    return "test" + std::to_string(++count);
+  }
+  const std::string world_ = fresh();
+};
+
+class SqliteSite : public Site {
+ public:
+  std::string url() const override { return "sqlite:" + (folder_.path() / "locks.db").string(); }
+
+ private:
+  TempFolder folder_;
+};
+
+template <class Kind>
+std::unique_ptr<Site> make() {
+  return std::make_unique<Kind>();
+}
+
+}  // namespace
+
+const std::vector<StoreCase>& all_store_cases() {
+  static const std::vector<StoreCase> rows = {
+      {"memory", make<MemorySite>},
+      {"sqlite", make<SqliteSite>},
+  };
+  return rows;
+}
+
+const std::vector<std::string>& built_stores() {
+  static const auto names = [] {
+    std::istringstream list(HOLDFAST_BUILT_STORES);
+    std::vector<std::string> all;
+    for (std::string each; std::getline(list, each, ';');) all.push_back(each);
+    return all;
+  }();
+  return names;
+}
+
+const std::vector<StoreCase>& store_cases() {
+  static const auto rows = [] {
+    auto all = all_store_cases();
+    std::erase_if(all, [](const StoreCase& row) {
+      return std::ranges::count(built_stores(), row.scheme) == 0;
+    });
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace holdfast::support

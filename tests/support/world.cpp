@@ -1,0 +1,22 @@
+#include "support/world.hpp"
+
+#include "support/faulty.hpp"
+
+namespace holdfast::support {
+
+std::string with_option(std::string url, std::string_view option) {
+  if (option.empty()) return url;
+  url += url.find('?') == std::string::npos ? '?' : '&';
+  return url.append(option);
+}
+
+Store World::client(const StoreOptions& options, std::string_view option) const {
+  return open(url(option), options).value();
+}
+
+const Traits& World::traits() {
+  if (!traits_) traits_ = std::make_unique<Traits>(FaultyClient(url()).traits());
+  return *traits_;
+}
+
+}  // namespace holdfast::support
