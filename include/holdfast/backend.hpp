@@ -8,13 +8,16 @@
 //  1. Of all live claims of one name, the weights of the granted never exceed the capacity.
 //  2. A grant ends one ttl after the store accepted it or its last renewal, without our help.
 //  3. Renew and release change nothing unless the claim id is a holder's (or waiter's) own.
-//  4. With traits().tokens the numbers of one name strictly grow over all grants; they are minted in
+//  4. With traits().tokens the numbers of one name strictly grow over all grants; they are minted
+//  in
 //     the same step as the grant. With traits().durable, across restarts of the store too.
-//  5. A call starts and never waits. Its answer comes exactly once, from any thread, with no mutex of
+//  5. A call starts and never waits. Its answer comes exactly once, from any thread, with no mutex
+//  of
 //     the backend held, and at the latest at the call's deadline: `unknown` if the store may have
 //     applied it, `no` only if it definitely has not. The call is not touched after its answer.
 //  6. Asking again with the same claim id is the same ask: it answers what became of it.
-//  7. After release(claim) was answered yes or gone, that claim neither holds nor waits. If the drop
+//  7. After release(claim) was answered yes or gone, that claim neither holds nor waits. If the
+//  drop
 //     was doubtful, a late ask with that id is answered `gone` until its ttl has passed.
 //
 // Threads: every call may come from any thread, several at once. What a request points to (name,
@@ -58,17 +61,17 @@ std::string_view to_string(Kind kind) noexcept;
 struct Ask {
   std::string_view name;
   ClaimId claim{};
-  ClaimId instead{};         // a doubtful claim of ours, dropped (as doubtful) in the same step …
-  Millis instead_ttl{0};     // … with this ttl; 0: there is none
+  ClaimId instead{};      // a doubtful claim of ours, dropped (as doubtful) in the same step …
+  Millis instead_ttl{0};  // … with this ttl; 0: there is none
   Kind kind{};
   std::uint32_t capacity = 1;
   std::uint32_t weight = 1;
   Millis ttl{};
   Millis lock_delay{};
-  Purpose purpose{};         // correctness: refuse with unsupported if it cannot be given
-  bool queue = false;        // stand in line if it is not free; else try once
-  bool fair = true;          // false: may be granted before those in line
-  std::string_view about;    // shown to others: host, process, program, label
+  Purpose purpose{};       // correctness: refuse with unsupported if it cannot be given
+  bool queue = false;      // stand in line if it is not free; else try once
+  bool fair = true;        // false: may be granted before those in line
+  std::string_view about;  // shown to others: host, process, program, label
 };
 struct Keep {
   std::string_view name;
@@ -79,7 +82,7 @@ struct Keep {
 struct Drop {
   std::string_view name;
   ClaimId claim{};
-  bool doubtful = false;     // also refuse a late ask with this id until its ttl has passed
+  bool doubtful = false;  // also refuse a late ask with this id until its ttl has passed
   Millis ttl{};
 };
 struct Add {
@@ -109,9 +112,9 @@ struct Problem {
 };
 struct Answer {
   Said said{};
-  std::uint64_t number = 0;    // yes to an ask: 53 bits; the token is made of it
-  Millis ttl{};                // yes: granted. queued: ask again at the latest then; 0: not told
-  std::int64_t store_us = 0;   // the store's own time of this answer, where it has one
+  std::uint64_t number = 0;   // yes to an ask: 53 bits; the token is made of it
+  Millis ttl{};               // yes: granted. queued: ask again at the latest then; 0: not told
+  std::int64_t store_us = 0;  // the store's own time of this answer, where it has one
   std::optional<Holder> holder{};
   Problem problem{};
 };
@@ -140,7 +143,8 @@ class Call {
 
  protected:
   ~Call() = default;
-  std::atomic<bool> finished_{false};  // set inside done(); the call may be gone when done() returns
+  std::atomic<bool> finished_{
+      false};  // set inside done(); the call may be gone when done() returns
 };
 template <class R>
 class Pending : public Call {
@@ -152,7 +156,8 @@ class Pending : public Call {
 };
 
 // ── the interface ────────────────────────────────────────────────────────────────────────────────
-// An admission queue per name: a claim is granted when the weights of the live ones fit its capacity.
+// An admission queue per name: a claim is granted when the weights of the live ones fit its
+// capacity.
 struct Claims {
   virtual void ask(const Ask& ask, Pending<Answer>& call) noexcept = 0;
   // One answer a request, in their order; none at all if there was no memory: nothing was done.
@@ -179,7 +184,8 @@ struct Cells {
 // What a store pushes to us; called from any thread inside help(), with no mutex held.
 struct Hints {
   // A waiting claim was granted by another's release; the answer says yes and carries store_us.
-  virtual void granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept = 0;
+  virtual void granted(std::string_view name, const ClaimId& claim,
+                       const Answer& answer) noexcept = 0;
   // Something changed there: whoever waits asks again.
   virtual void look(std::string_view name) noexcept = 0;
   // A granted claim ended before its time.
@@ -215,7 +221,7 @@ struct Traits {
   bool expiring_cells = false;
   Millis ttl_min{500};
   Millis ttl_max{std::chrono::hours(24)};
-  Millis granularity{1};     // how much the store may shorten a lease
+  Millis granularity{1};         // how much the store may shorten a lease
   std::uint32_t handovers = 64;  // in a row inside one process; 0: a dialect, or strict order
 };
 
@@ -227,13 +233,13 @@ class Backend : public Claims {
   virtual void guarantees(Pending<Promise>& call) noexcept = 0;
   virtual void init(Pending<Answer>& call) noexcept = 0;
 
-  // Lends this thread: reads for all, does queued blocking work, delivers hints. Returns when `call`
-  // is finished, at `until`, or soon after the descriptor `wake` (unless -1) became readable. With no
-  // call: stays for messages. Never called after the destructor began.
+  // Lends this thread: reads for all, does queued blocking work, delivers hints. Returns when
+  // `call` is finished, at `until`, or soon after the descriptor `wake` (unless -1) became
+  // readable. With no call: stays for messages. Never called after the destructor began.
   virtual void help(const Call* call, BootTime until, int wake) noexcept = 0;
 
-  // Turns readable when help(nullptr, now, -1) has something to do; -1: never. A quorum waits for all
-  // its nodes at once by it.
+  // Turns readable when help(nullptr, now, -1) has something to do; -1: never. A quorum waits for
+  // all its nodes at once by it.
   virtual int readable() const noexcept { return -1; }
 };
 
@@ -249,7 +255,7 @@ struct Url {
   std::string password;
   bool has_authority = false;  // there was a "//"
   std::vector<Host> hosts;
-  std::string path;            // behind the authority with its leading "/", or all behind "scheme:"
+  std::string path;  // behind the authority with its leading "/", or all behind "scheme:"
   std::map<std::string, std::string, std::less<>> options;
 };
 

@@ -5,9 +5,9 @@
 //   std::scoped_lock guard(lock);                     // it is a standard TimedLockable
 //   auto later = co_await lock.acquire_async(stop);   // no thread waits
 //
-// Handles (acquire…) belong to whoever has the Lease, on any thread; they re-enter only for the same
-// LockOptions::owner. The standard-shaped calls belong to the calling thread and re-enter for it.
-// Who holds it for reading and asks for writing is refused: it would wait for itself.
+// Handles (acquire…) belong to whoever has the Lease, on any thread; they re-enter only for the
+// same LockOptions::owner. The standard-shaped calls belong to the calling thread and re-enter for
+// it. Who holds it for reading and asks for writing is refused: it would wait for itself.
 //
 // Threads: a Lock may be copied and shared freely.
 #pragma once
@@ -49,7 +49,8 @@ Millis at_most(std::chrono::duration<R, P> duration) {
 }
 }  // namespace detail
 
-// co_await gives Result<Lease>. End it by its stop token, never by destroying a suspended coroutine.
+// co_await gives Result<Lease>. End it by its stop token, never by destroying a suspended
+// coroutine.
 class [[nodiscard]] Acquiring {
  public:
   Acquiring(const Acquiring&) = delete;
@@ -74,7 +75,8 @@ class Lock {
   Result<Lease> try_acquire() const;                       // one ask, no place in line
   Result<Lease> try_acquire_for(Millis at_most, std::stop_token stop = {}) const;
   template <class C, class D>
-  Result<Lease> try_acquire_until(std::chrono::time_point<C, D> deadline, std::stop_token stop = {}) const {
+  Result<Lease> try_acquire_until(std::chrono::time_point<C, D> deadline,
+                                  std::stop_token stop = {}) const {
     return try_acquire_for(detail::at_most(deadline - C::now()), std::move(stop));
   }
   Acquiring acquire_async(std::stop_token stop = {}) const;
@@ -89,7 +91,8 @@ class Lock {
   bool try_lock_until(std::chrono::time_point<C, D> deadline) const {
     return lock_within(detail::at_most(deadline - C::now()));
   }
-  void unlock() const noexcept;  // a loss is told by events and stats, for ~scoped_lock must not throw
+  void unlock()
+      const noexcept;  // a loss is told by events and stats, for ~scoped_lock must not throw
 
  private:
   friend struct detail::Access;

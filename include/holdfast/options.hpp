@@ -25,20 +25,21 @@ enum class Purpose : std::uint8_t {
 };
 
 struct LockOptions {
-  Millis ttl{30'000};             // how long a crashed holder blocks the others; renewed every ttl/3
-  Millis wait = forever;          // of acquire, lock, with_lock; then busy. 0 tries once
+  Millis ttl{30'000};     // how long a crashed holder blocks the others; renewed every ttl/3
+  Millis wait = forever;  // of acquire, lock, with_lock; then busy. 0 tries once
   Millis hold_at_most = forever;  // the lease ends by itself
   Purpose purpose = Purpose::efficiency;
-  bool fair = true;               // false: may be granted before others in the store's line
-  std::optional<Owner> owner{};   // handles: the same owner enters again. Unset: nobody does
-  std::string label{};            // shown by `holdfast ls`; at most 1 KiB
-  Millis lock_delay{0};           // after a holder died (not released), nobody enters for that long
-  Millis margin{0};               // lost() fires this long before the end; 0: max(50 ms, ttl/20)
+  bool fair = true;              // false: may be granted before others in the store's line
+  std::optional<Owner> owner{};  // handles: the same owner enters again. Unset: nobody does
+  std::string label{};           // shown by `holdfast ls`; at most 1 KiB
+  Millis lock_delay{0};          // after a holder died (not released), nobody enters for that long
+  Millis margin{0};              // lost() fires this long before the end; 0: max(50 ms, ttl/20)
 };
 
 // How long to wait before trial number `attempt` (1, 2, …) at a store that sends no notification;
 // `random` is uniform over all 64 bits. Zero means: at once, after yielding the processor.
-using NextDelay = std::function<std::chrono::microseconds(std::uint32_t attempt, std::uint64_t random)>;
+using NextDelay =
+    std::function<std::chrono::microseconds(std::uint32_t attempt, std::uint64_t random)>;
 NextDelay spin();
 NextDelay spin_then_sleep(std::uint32_t spins, Millis pause);
 NextDelay sleep(Millis pause);
@@ -49,11 +50,11 @@ struct Event {
     acquired,     // after: how long it took
     handed_over,  // acquired within the process, without asking the store
     renewed,
-    at_risk,      // a renewal failed or is late; the lease still counts
-    safe,         // renewed after at_risk
+    at_risk,  // a renewal failed or is late; the lease still counts
+    safe,     // renewed after at_risk
     lost,
-    released,     // after: how long it was held
-    not_held,     // unlock() of what was not held: nothing changed
+    released,  // after: how long it was held
+    not_held,  // unlock() of what was not held: nothing changed
     handler_threw,
   };
   Kind kind{};
@@ -81,10 +82,10 @@ struct Stats {
   std::uint64_t busy = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t unavailable = 0;
-  std::uint64_t asks = 0;    // requests to the store, by kind
+  std::uint64_t asks = 0;  // requests to the store, by kind
   std::uint64_t drops = 0;
   std::uint64_t renewals = 0;
-  std::uint64_t debts = 0;   // releases and withdrawals not yet confirmed, now
+  std::uint64_t debts = 0;  // releases and withdrawals not yet confirmed, now
   std::uint64_t events_dropped = 0;
   std::uint64_t handlers_threw = 0;
 };

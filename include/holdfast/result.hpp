@@ -13,8 +13,8 @@
 //   unknown      it may have happened (never from an acquire)        nothing: it is followed up
 //   unavailable  the store did not answer, or not in time            try later
 //   denied       authentication or rights                            ask whoever runs the store
-//   unsupported  this store, as configured, cannot do that           choose another, or another option
-//   invalid      the request makes no sense                          correct the program
+//   unsupported  this store, as configured, cannot do that           choose another, or another
+//   option invalid      the request makes no sense                          correct the program
 //   corrupt      the store's data is not what we wrote               look at the store first
 //
 // reason() is a stable word beside the code ("too_slow", "closed") for logs, --json and tests.

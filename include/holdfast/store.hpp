@@ -1,8 +1,9 @@
 // holdfast/store.hpp: where locks live.
 //
 //   auto store = holdfast::open("sqlite:/var/lib/app/locks.db").value();
-//   auto done = store.with_lock("report/daily", {.wait = 5s}, [](const holdfast::Lease&) { report(); });
-//   auto sell = holdfast::locked(store, "stock/{}", sell_one);   // sell(42) holds "stock/42"
+//   auto done = store.with_lock("report/daily", {.wait = 5s}, [](const holdfast::Lease&) {
+//   report(); }); auto sell = holdfast::locked(store, "stock/{}", sell_one);   // sell(42) holds
+//   "stock/42"
 //
 // URL          what                                              carries
 // memory:      this process alone; memory:NAME for separate ones all kinds, tokens
@@ -34,7 +35,10 @@ struct Shop;
 }
 
 template <class R>
-concept Awaitable = requires(R r) { r.await_ready(); } || requires(R r) { r.operator co_await(); };
+concept Awaitable = requires(R r) {
+  r.await_ready();
+}
+|| requires(R r) { r.operator co_await(); };
 template <class F>
 using Body = std::invoke_result_t<F, const Lease&>;
 
@@ -51,7 +55,7 @@ class Store {
   // Any other error: the body never ran. What the body throws passes through.
   template <class F>
   Result<Body<F>> with_lock(LockName name, const LockOptions& options, F&& body) const
-    requires(!Awaitable<Body<F>>);
+      requires(!Awaitable<Body<F>>);
 
   Result<std::vector<Holder>> list(std::string_view prefix = {}) const;
   Result<Guarantees> guarantees() const;
@@ -79,15 +83,15 @@ Result<Store> open(std::string_view url, const StoreOptions& options = {});
 
 template <class F>
 Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& body) const
-  requires(!Awaitable<Body<F>>)
-{
+    requires(!Awaitable<Body<F>>) {
   auto lease = enter(std::move(name), options);
   if (!lease) return lease.error();
   const Lease& held = *lease;
   // A release that the store did not confirm is no error here, for it is followed up.
   const auto ended_before = [&] {
     auto released = lease->release();
-    return !released && released.error().errc() == Errc::lost ? std::optional(released.error()) : std::nullopt;
+    return !released && released.error().errc() == Errc::lost ? std::optional(released.error())
+                                                              : std::nullopt;
   };
   if constexpr (std::is_void_v<Body<F>>) {
     std::invoke(std::forward<F>(body), held);
@@ -105,11 +109,14 @@ Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& 
 template <class F>
 auto locked(Store store, NamePattern pattern, F f, LockOptions options = {}) {
   return [store = std::move(store), pattern, f = std::move(f),
-          options = std::move(options)]<class... Args>(Args&&... args) -> Result<std::invoke_result_t<const F&, Args...>> {
+          options = std::move(options)]<class... Args>(
+             Args&&... args) -> Result<std::invoke_result_t<const F&, Args...>> {
     if (pattern.holes() > sizeof...(Args))
-      return Error(Errc::invalid, "pattern", "a locked function got fewer arguments than its name has {}");
-    return store.with_lock(pattern.fill(args...), options,
-                           [&](const Lease&) { return std::invoke(f, std::forward<Args>(args)...); });
+      return Error(Errc::invalid, "pattern",
+                   "a locked function got fewer arguments than its name has {}");
+    return store.with_lock(pattern.fill(args...), options, [&](const Lease&) {
+      return std::invoke(f, std::forward<Args>(args)...);
+    });
   };
 }
 

@@ -29,28 +29,28 @@ struct Claim : Link<OfGate>, Link<OfOutbox> {
   bool look_again = false;    // something changed while the ask was under way
   bool releasing = false;     // its first release is not answered yet: the line waits for that
   bool at_risk = false;
-  std::uint8_t helpers = 0;   // threads that stand behind one of its calls
+  std::uint8_t helpers = 0;  // threads that stand behind one of its calls
 
   std::shared_ptr<const Wish> wish;  // of the waiter it was made for
-  Ask ask;                    // its name lives in the gate, its text in the wish
+  Ask ask;                           // its name lives in the gate, its text in the wish
   Drop drop;
-  Millis ttl{};               // as granted
+  Millis ttl{};  // as granted
   std::uint64_t number = 0;
-  std::uint32_t turn = 0;     // of the in-process handover
+  std::uint32_t turn = 0;  // of the in-process handover
   std::uint32_t attempts = 0;
-  Said drop_said{};           // what its release was answered
+  Said drop_said{};  // what its release was answered
 
-  BootTime answer_by;         // deadline of the ask or drop under way
-  BootTime asked_at;          // t0 of the ask under way or last answered
-  BootTime answered_ask;      // t0 of the last ask answered `queued` …
+  BootTime answer_by;            // deadline of the ask or drop under way
+  BootTime asked_at;             // t0 of the ask under way or last answered
+  BootTime answered_ask;         // t0 of the last ask answered `queued` …
   std::int64_t answered_us = 0;  // … and the store's time in it
-  BootTime renewed_at;        // t0 of the renewal under way
-  Nanos wall_at_send{};       // wall clock ahead of boot clock when the last request left …
-  Nanos wall_proven{};        // … and when the one that proved the lease did
+  BootTime renewed_at;           // t0 of the renewal under way
+  Nanos wall_at_send{};          // wall clock ahead of boot clock when the last request left …
+  Nanos wall_proven{};           // … and when the one that proved the lease did
   BootTime granted_at;
-  BootTime until = never;     // when lost() fires; `margin` before the end
-  BootTime next_at = never;   // next renewal, ask or drop
-  BootTime ends_at = never;   // lost: let go at the latest. owed: forgiven
+  BootTime until = never;    // when lost() fires; `margin` before the end
+  BootTime next_at = never;  // next renewal, ask or drop
+  BootTime ends_at = never;  // lost: let go at the latest. owed: forgiven
   std::int64_t early_us = 0;
   Millis early_ttl{};
   std::uint64_t early_number = 0;

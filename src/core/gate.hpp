@@ -4,10 +4,11 @@
 // collected as Orders and performed with no mutex held. A claim handed out in Orders stays alive
 // until its answer was given back.
 //
-//   { lock; gate.arrive(waiter, moment, orders); gate.collect(moment, orders, …); } perform(orders);
+//   { lock; gate.arrive(waiter, moment, orders); gate.collect(moment, orders, …); }
+//   perform(orders);
 //
 // At most one claim of the process waits in the store's line (`front_`); others are held, or owed.
-// Two more files have the bodies: gate.cpp (the line and the asks), gate_lease.cpp (what is held).
+// The bodies: gate_line.cpp (waiters and asks), gate_lease.cpp (what is held), gate.cpp (the rest).
 #pragma once
 
 #include <array>
@@ -149,14 +150,14 @@ class Gate {
   const std::string name_;
   const Terms& terms_;
   List<Waiter, OfLine> line_;
-  List<Waiter, OfLine> settled_;   // to be woken
-  Claim* front_ = nullptr;         // asking, queued, pausing or confirming
-  List<Claim, OfGate> held_;       // held, or lost and not let go
+  List<Waiter, OfLine> settled_;  // to be woken
+  Claim* front_ = nullptr;        // asking, queued, pausing or confirming
+  List<Claim, OfGate> held_;      // held, or lost and not let go
   List<Claim, OfGate> owed_;
   List<Claim, OfOutbox> outbox_;
   List<Hold, OfMourned> mourned_;
-  std::unique_ptr<Failure> trouble_;        // why the store does not answer, while it does not
-  std::shared_ptr<const Holder> holder_;    // who holds it, as the store last said
+  std::unique_ptr<Failure> trouble_;      // why the store does not answer, while it does not
+  std::shared_ptr<const Holder> holder_;  // who holds it, as the store last said
   BootTime silent_since_ = never;
   BootTime look_at_line_ = never;  // not later than the first deadline or end of patience in line
   std::uint32_t triers_ = 0;       // in line without wanting a place in it

@@ -9,7 +9,8 @@ namespace {
 
 Nanos drop_pause(std::uint32_t attempts, Entropy& entropy) {
   const Nanos most = std::min<Nanos>(Millis(50) * (1 << std::min(attempts, 5U)), Millis(1000));
-  return most / 2 + Nanos(static_cast<std::int64_t>(entropy.draw() % static_cast<std::uint64_t>(most.count() / 2)));
+  return most / 2 + Nanos(static_cast<std::int64_t>(entropy.draw() %
+                                                    static_cast<std::uint64_t>(most.count() / 2)));
 }
 
 BootTime limited(BootTime from, Millis span) { return span == forever ? never : from + span; }
@@ -23,15 +24,17 @@ void Gate::handed(Claim& claim, const Moment& moment, Orders& orders) {
   claim.early = false;
   claim.number = claim.early_number;
   const auto apart = std::chrono::microseconds(claim.early_us - claim.answered_us);
-  const BootTime end = end_of_handed(claim.answered_ask, apart, moment.now, claim.early_ttl, terms_.traits.granularity);
-  const bool fresh = apart.count() >= 0 && end - claim.wish->margin - moment.now >= Nanos(claim.early_ttl) / 4;
+  const BootTime end = end_of_handed(claim.answered_ask, apart, moment.now, claim.early_ttl,
+                                     terms_.traits.granularity);
+  const bool fresh =
+      apart.count() >= 0 && end - claim.wish->margin - moment.now >= Nanos(claim.early_ttl) / 4;
   if (fresh) return hold_from(claim, end, claim.number, claim.early_ttl, moment, orders);
   claim.state = Claim::State::confirming;
   order(claim, Claim::Order::renew);
 }
 
-void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis ttl, const Moment& moment,
-                     Orders&) {
+void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis ttl,
+                     const Moment& moment, Orders&) {
   static_cast<Link<OfOutbox>&>(claim).unlink();
   claim.order = Claim::Order::none;
   claim.number = number;
@@ -42,7 +45,8 @@ void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis tt
   claim.attempts = 0;
   claim.until = terms_.session() ? never : end - claim.wish->margin;
   if (counted_until(claim) <= moment.now) {
-    fail_served(claim, {Errc::unavailable, "too_slow", "the answer came too late to be worth anything"});
+    fail_served(claim,
+                {Errc::unavailable, "too_slow", "the answer came too late to be worth anything"});
     return owe(claim, claim.doubtful, moment.now, moment);
   }
   front_ = nullptr;
@@ -93,14 +97,16 @@ void Gate::set_until(Claim& claim) {
   for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold)) {
     BootTime until = claim.until;
     if (hold->ends != never)
-      until = std::min(until, hold->ends - std::min<Nanos>(hold->margin, (hold->ends - hold->since) / 10));
+      until = std::min(until,
+                       hold->ends - std::min<Nanos>(hold->margin, (hold->ends - hold->since) / 10));
     hold->until.store(until.time_since_epoch().count(), std::memory_order_release);
     hold->wall_ahead.store(claim.wall_proven.count(), std::memory_order_release);
   }
 }
 
 BootTime Gate::counted_until(const Claim& claim) const noexcept {
-  return terms_.session() ? std::min(claim.until, terms_.proven_until() - claim.wish->margin) : claim.until;
+  return terms_.session() ? std::min(claim.until, terms_.proven_until() - claim.wish->margin)
+                          : claim.until;
 }
 
 bool Gate::joinable(const Claim& claim, const Waiter& waiter, const Moment& moment) const noexcept {
@@ -113,14 +119,19 @@ bool Gate::enter_again(Waiter& waiter, const Moment& moment, Orders& orders) {
   Hold* hold = waiter.owner.nobody() ? nullptr : held_by(waiter.owner);
   if (!hold) return false;
   Claim& claim = *hold->claim;
-  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now) lose(claim, "expired", moment, orders);
+  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
+    lose(claim, "expired", moment, orders);
   Problem problem;
   if (hold->state.load() != Hold::State::held) {
-    settle(waiter, Errc::lost, {Errc::lost, "lost", "the lease that it would enter again was lost"}, {});
+    settle(waiter, Errc::lost, {Errc::lost, "lost", "the lease that it would enter again was lost"},
+           {});
   } else if (differs(*waiter.wish, problem)) {
     settle(waiter, Errc::invalid, std::move(problem), {});
   } else if (waiter.wish->weight > claim.ask.weight) {
-    settle(waiter, Errc::invalid, {Errc::invalid, "upgrade", "whoever holds a part cannot wait for more of it: it would wait for itself"}, {});
+    settle(waiter, Errc::invalid,
+           {Errc::invalid, "upgrade",
+            "whoever holds a part cannot wait for more of it: it would wait for itself"},
+           {});
   } else {
     give(claim, waiter, moment);
   }
@@ -150,8 +161,10 @@ bool Gate::full() const noexcept {
 Gate::Released Gate::release(Hold& hold, const Moment& moment, Orders& orders) {
   if (!hold.claim) return hold.state.load() == Hold::State::lost ? Released::lost : Released::done;
   Claim& claim = *hold.claim;
-  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now) lose(claim, "expired", moment, orders);
-  if (hold.state.load() == Hold::State::held && hold.counted_until() <= moment.now) lose_hold(hold, "hold_at_most");
+  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
+    lose(claim, "expired", moment, orders);
+  if (hold.state.load() == Hold::State::held && hold.counted_until() <= moment.now)
+    lose_hold(hold, "hold_at_most");
   const bool lost = hold.state.load() == Hold::State::lost;
   if (!lost) hold.state.store(Hold::State::released);
   static_cast<Link<OfClaim>&>(hold).unlink();
@@ -221,8 +234,8 @@ void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Ord
 }
 
 bool Gate::can_downgrade(const Hold& hold, std::uint32_t weight) const noexcept {
-  return hold.claim && hold.claim->state == Claim::State::held && hold.claim->ask.kind == Kind::rw &&
-         hold.claim->ask.weight > weight;
+  return hold.claim && hold.claim->state == Claim::State::held &&
+         hold.claim->ask.kind == Kind::rw && hold.claim->ask.weight > weight;
 }
 
 void Gate::downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, Orders&) {
@@ -276,7 +289,8 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
     lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
   } else {
     claim.next_at = moment.now + renew_again_after(claim.ttl);
-    if (!std::exchange(claim.at_risk, true)) note(orders, Event::Kind::at_risk, token, "renewal_failed");
+    if (!std::exchange(claim.at_risk, true))
+      note(orders, Event::Kind::at_risk, token, "renewal_failed");
   }
 }
 
@@ -284,7 +298,8 @@ void Gate::gone(const ClaimId& id, const Moment& moment, Orders& orders) {
   if (Claim* claim = find_held(id)) {
     if (claim->state == Claim::State::held) lose(*claim, "gone", moment, orders);
   } else if (front_ && front_->ask.claim == id && !front_->asking) {
-    fail_served(*front_, {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
+    fail_served(*front_,
+                {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
     forget_front(moment);
     pump(moment);
   }
@@ -296,14 +311,15 @@ Claim* Gate::find_held(const ClaimId& id) const noexcept {
   return nullptr;
 }
 
-// Told at once; let go when the handle is, or when the lease would have ended anyway. Until then the
-// work may still be stopping, so nobody of ours enters either.
+// Told at once; let go when the handle is, or when the lease would have ended anyway. Until then
+// the work may still be stopping, so nobody of ours enters either.
 void Gate::lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders) {
   claim.ends_at = std::max(counted_until(claim) + claim.wish->margin, moment.now);
   claim.state = Claim::State::lost;
   static_cast<Link<OfOutbox>&>(claim).unlink();
   claim.order = Claim::Order::none;
-  for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold)) lose_hold(*hold, reason);
+  for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold))
+    lose_hold(*hold, reason);
   note(orders, Event::Kind::lost, token_of(terms_.traits, claim.number, claim.turn), reason);
 }
 
@@ -332,7 +348,8 @@ void Gate::end_holds(Claim& claim, const Moment& moment, Orders& orders) {
 }
 
 void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
-  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now) lose(claim, "expired", moment, orders);
+  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
+    lose(claim, "expired", moment, orders);
   if (claim.state == Claim::State::lost) {
     if (claim.ends_at > moment.now) return;
     while (Hold* hold = claim.holds.front()) {
@@ -347,65 +364,13 @@ void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
   if ((claim.next_at <= moment.now || paused) && !claim.renewing) order(claim, Claim::Order::renew);
   const BootTime risk = claim.until + claim.wish->margin - Nanos(claim.ttl) / 2;
   if (risk <= moment.now && !std::exchange(claim.at_risk, true))
-    note(orders, Event::Kind::at_risk, token_of(terms_.traits, claim.number, claim.turn), "renewal_late");
+    note(orders, Event::Kind::at_risk, token_of(terms_.traits, claim.number, claim.turn),
+         "renewal_late");
 }
 
 void Gate::doubt(Hold& hold, const Moment& moment) {
   if (!hold.claim || hold.claim->state != Claim::State::held || hold.claim->renewing) return;
   if (hold.doubted(moment.wall_ahead)) order(*hold.claim, Claim::Order::renew);
-}
-
-// ── time ────────────────────────────────────────────────────────────────────────────────────────
-
-void Gate::tick(const Moment& moment, Orders& orders) {
-  for (Claim* claim = held_.front(); claim;) {
-    Claim* next = held_.next(*claim);
-    tick_held(*claim, moment, orders);
-    claim = next;
-  }
-  for (Claim* claim = owed_.front(); claim;) {
-    Claim* next = owed_.next(*claim);
-    if (claim->ends_at <= moment.now) {
-      retire(*claim);  // its ttl has passed: the store has forgotten it
-    } else if (claim->next_at <= moment.now && !claim->dropping) {
-      order(*claim, Claim::Order::drop);
-    }
-    claim = next;
-  }
-  if (look_at_line_ <= moment.now) expire_waiters(moment);
-  if (front_ && !front_->asking && !front_->renewing && front_->next_at <= moment.now) order(*front_, Claim::Order::ask);
-  pump(moment);
-}
-
-BootTime Gate::next_tick() const noexcept {
-  BootTime next = look_at_line_;
-  if (front_ && !front_->asking) next = std::min(next, front_->next_at);
-  for (Claim* claim = held_.front(); claim; claim = held_.next(*claim)) {
-    if (claim->state == Claim::State::lost) {
-      next = std::min(next, claim->ends_at);
-      continue;
-    }
-    next = std::min(next, counted_until(*claim));
-    if (!claim->renewing) next = std::min(next, claim->next_at);
-    if (!claim->at_risk && !terms_.session()) next = std::min(next, claim->until + claim->wish->margin - Nanos(claim->ttl) / 2);
-    for (Hold* hold = claim->holds.front(); hold; hold = claim->holds.next(*hold)) {
-      if (hold->ends == never) continue;
-      next = std::min(next, hold->state.load() == Hold::State::held ? hold->counted_until() : hold->ends);
-    }
-  }
-  for (Claim* claim = owed_.front(); claim; claim = owed_.next(*claim)) {
-    next = std::min(next, claim->ends_at);
-    if (!claim->dropping) next = std::min(next, claim->next_at);
-  }
-  return next;
-}
-
-void Gate::note(Orders& orders, Event::Kind kind, Token token, const char* reason) const noexcept {
-  if (orders.notes < Orders::room) {
-    orders.note[orders.notes++] = {kind, token, reason};
-  } else {
-    ++orders.notes_dropped;
-  }
 }
 
 }  // namespace holdfast::core

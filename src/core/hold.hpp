@@ -20,7 +20,9 @@ namespace holdfast::detail {
 
 using core::Nanos;
 
-struct Hold : core::Link<core::OfClaim>, core::Link<core::OfMourned>, std::enable_shared_from_this<Hold> {
+struct Hold : core::Link<core::OfClaim>,
+              core::Link<core::OfMourned>,
+              std::enable_shared_from_this<Hold> {
   enum class State : std::uint8_t { held, lost, released };
 
   // Read by valid() and left() without the gate's mutex; written under it.
@@ -43,9 +45,9 @@ struct Hold : core::Link<core::OfClaim>, core::Link<core::OfMourned>, std::enabl
   std::optional<std::stop_source> loss;  // made when somebody asks for it
 
   // Set once by the runtime, before the lease is given out.
-  std::shared_ptr<void> home;    // keeps gate, store and threads alive
+  std::shared_ptr<void> home;  // keeps gate, store and threads alive
   std::uint32_t fork_epoch = 0;
-  bool awaited = false;          // got by co_await: its destructor does not wait
+  bool awaited = false;  // got by co_await: its destructor does not wait
 
   BootTime counted_until() const noexcept {
     const BootTime own(Nanos(until.load(std::memory_order_acquire)));

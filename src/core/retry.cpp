@@ -28,7 +28,8 @@ NextDelay decorrelated_jitter(Millis least, Millis most) {
     const auto floor = std::max<std::int64_t>(microseconds(least).count(), 1);
     const auto ceiling = std::max(microseconds(most).count(), floor);
     auto upper = floor;
-    for (std::uint32_t i = 0; i < attempt && upper < ceiling; ++i) upper = std::min(upper * 3, ceiling);
+    for (std::uint32_t i = 0; i < attempt && upper < ceiling; ++i)
+      upper = std::min(upper * 3, ceiling);
     const auto range = static_cast<std::uint64_t>(upper - floor) + 1;
     return microseconds(floor + static_cast<std::int64_t>(random % range));
   };

@@ -24,7 +24,8 @@ class Entropy {
 
 struct Moment {
   BootTime now;
-  Nanos wall_ahead{};  // wall clock minus boot clock: shows a pause that the boot clock slept through
+  Nanos
+      wall_ahead{};  // wall clock minus boot clock: shows a pause that the boot clock slept through
   Entropy& entropy;
 };
 

@@ -19,7 +19,8 @@ void append_hex(std::string& out, unsigned char byte) {
   out += digits[byte & 15];
 }
 
-// The length of the well-formed, printable UTF-8 sequence at the start of `rest`; 0 if there is none.
+// The length of the well-formed, printable UTF-8 sequence at the start of `rest`; 0 if there is
+// none.
 std::size_t printable(std::string_view rest) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]); };
   const unsigned char first = at(0);

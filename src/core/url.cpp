@@ -15,7 +15,9 @@ bool refuse(Problem& problem, std::string text) {
 
 bool decode(std::string_view text, std::string& into, std::string_view what, Problem& problem) {
   auto bytes = percent_decoded(text);
-  if (!bytes) return refuse(problem, "store URL: a % in the " + std::string(what) + " needs two hex digits; write %25 for %");
+  if (!bytes)
+    return refuse(problem, "store URL: a % in the " + std::string(what) +
+                               " needs two hex digits; write %25 for %");
   if (bytes->find('\0') != std::string::npos)
     return refuse(problem, "store URL: the " + std::string(what) + " must not contain a NUL byte");
   into = std::move(*bytes);
@@ -27,9 +29,13 @@ bool parse_scheme(std::string_view& rest, Url& url, Problem& problem) {
   if (colon == std::string_view::npos || colon == 0)
     return refuse(problem, "store URL: a scheme is missing; write for example sqlite:FILE");
   const auto scheme = rest.substr(0, colon);
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-'; };
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '-';
+  };
   if (!std::all_of(scheme.begin(), scheme.end(), fits))
-    return refuse(problem, "store URL: a scheme has only lower-case letters, digits, + and -; write for example sqlite:FILE");
+    return refuse(problem,
+                  "store URL: a scheme has only lower-case letters, digits, + and -; write for "
+                  "example sqlite:FILE");
   url.scheme = scheme;
   rest.remove_prefix(colon + 1);
   return true;
@@ -51,17 +57,21 @@ bool parse_host(std::string_view text, Url& url, Problem& problem) {
   if (text.starts_with('[')) {
     const auto close = text.find(']');
     if (close == std::string_view::npos)
-      return refuse(problem, "store URL: an address in [ needs its ]; write for example [::1]:6379");
+      return refuse(problem,
+                    "store URL: an address in [ needs its ]; write for example [::1]:6379");
     host.name = text.substr(1, close - 1);
     const auto behind = text.substr(close + 1);
-    if (!behind.empty() && behind[0] != ':') return refuse(problem, "store URL: behind ] comes :PORT or nothing");
+    if (!behind.empty() && behind[0] != ':')
+      return refuse(problem, "store URL: behind ] comes :PORT or nothing");
     if (!behind.empty() && !parse_port(behind.substr(1), host.port, problem)) return false;
   } else {
     const auto colon = text.find(':');
     if (!decode(text.substr(0, colon), host.name, "host", problem)) return false;
-    if (colon != std::string_view::npos && !parse_port(text.substr(colon + 1), host.port, problem)) return false;
+    if (colon != std::string_view::npos && !parse_port(text.substr(colon + 1), host.port, problem))
+      return false;
   }
-  if (host.name.empty()) return refuse(problem, "store URL: a host is missing between // and the path");
+  if (host.name.empty())
+    return refuse(problem, "store URL: a host is missing between // and the path");
   url.hosts.push_back(std::move(host));
   return true;
 }
@@ -72,7 +82,9 @@ bool parse_authority(std::string_view text, Url& url, Problem& problem) {
     const auto who = text.substr(0, at);
     const auto colon = who.find(':');
     if (!decode(who.substr(0, colon), url.user, "user", problem)) return false;
-    if (colon != std::string_view::npos && !decode(who.substr(colon + 1), url.password, "password", problem)) return false;
+    if (colon != std::string_view::npos &&
+        !decode(who.substr(colon + 1), url.password, "password", problem))
+      return false;
     text.remove_prefix(at + 1);
   }
   while (!text.empty()) {
@@ -91,11 +103,13 @@ bool parse_options(std::string_view text, Url& url, Problem& problem) {
     const auto pair = text.substr(0, end);
     const auto equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0)
-      return refuse(problem, "store URL: an option is written name=value, several with & between them");
+      return refuse(problem,
+                    "store URL: an option is written name=value, several with & between them");
     std::string name;
     std::string value;
     if (!decode(pair.substr(0, equals), name, "option name", problem)) return false;
-    if (!decode(pair.substr(equals + 1), value, "option " + escaped(name, 64), problem)) return false;
+    if (!decode(pair.substr(equals + 1), value, "option " + escaped(name, 64), problem))
+      return false;
     if (!url.options.emplace(name, std::move(value)).second)
       return refuse(problem, "store URL: the option " + escaped(name, 64) + " stands there twice");
     if (end == std::string_view::npos) break;
@@ -128,7 +142,8 @@ std::string shown(const Url& url) {
   std::string out = url.scheme + ":";
   if (url.has_authority) {
     out += "//";
-    if (!url.user.empty() || !url.password.empty()) out += escaped(url.user) + (url.password.empty() ? "@" : ":***@");
+    if (!url.user.empty() || !url.password.empty())
+      out += escaped(url.user) + (url.password.empty() ? "@" : ":***@");
     for (std::size_t i = 0; i < url.hosts.size(); ++i) {
       const auto& host = url.hosts[i];
       const bool six = host.name.find(':') != std::string::npos;
@@ -139,7 +154,9 @@ std::string shown(const Url& url) {
   out += escaped(url.path, 4096);
   char mark = '?';
   for (const auto& [name, value] : url.options) {
-    out += mark + escaped(name) + "=" + escaped(value);
+    const bool secret =
+        name.find("pass") != std::string::npos || name.find("secret") != std::string::npos;
+    out += mark + escaped(name) + "=" + (secret ? "***" : escaped(value));
     mark = '&';
   }
   return out;

@@ -1,5 +1,6 @@
 // A waiter is a continuation: a parked thread or a suspended coroutine. The node lies on that
-// thread's stack or in that coroutine's awaiter; the outcome is written once, under the gate's mutex.
+// thread's stack or in that coroutine's awaiter; the outcome is written once, under the gate's
+// mutex.
 #pragma once
 
 #include <memory>
@@ -23,15 +24,15 @@ struct Waiter : Link<OfLine> {
   Entrant owner;
   void* continuation = nullptr;  // what to wake: a parked thread or a coroutine, by `thread`
   bool thread = true;
-  bool queue = true;             // false: one ask, no place in line
+  bool queue = true;  // false: one ask, no place in line
   BootTime arrived;
   BootTime deadline = never;
 
   State state = State::fresh;
-  bool handed_over = false;      // granted inside the process
-  bool left = false;             // cancelled before it stood in line
-  std::shared_ptr<Hold> hold;    // granted …
-  Errc errc{};                   // … or not,
+  bool handed_over = false;          // granted inside the process
+  bool left = false;                 // cancelled before it stood in line
+  std::shared_ptr<Hold> hold;        // granted …
+  Errc errc{};                       // … or not,
   std::unique_ptr<Failure> failure;  // with the details, unless memory was short
 
   std::atomic<bool> delivered{false};  // the gate will not touch this node again

@@ -20,6 +20,7 @@ struct Access {
 Said give_back(Hold& hold, bool wait) noexcept;
 
 // One acquire on this thread.
-Result<Lease> acquire(const Place& place, Millis at_most, core::Entrant owner, std::stop_token stop);
+Result<Lease> acquire(const Place& place, Millis at_most, core::Entrant owner,
+                      std::stop_token stop);
 
 }  // namespace holdfast::detail

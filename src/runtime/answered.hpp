@@ -1,5 +1,5 @@
-// A call that one thread makes and waits for: list, revoke, guarantees, init, downgrade. It is not on
-// that thread's stack: if the thread gives up, the answer still has somewhere to go.
+// A call that one thread makes and waits for: list, revoke, guarantees, init, downgrade. It is not
+// on that thread's stack: if the thread gives up, the answer still has somewhere to go.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,15 @@ namespace holdfast::detail {
 template <class R, class Subject, class Kept = R>
 class Answered final : public Pending<R> {
  public:
-  // start(subject, call) passes it to the backend; the subject, what the request points to, lives as
-  // long as the call. Nothing: the store did not answer in time.
+  // start(subject, call) passes it to the backend; the subject, what the request points to, lives
+  // as long as the call. Nothing: the store did not answer in time.
   template <class Start>
   static std::optional<Kept> from(Hand& hand, BootTime deadline, Subject subject, Start&& start) {
     auto* call = new Answered(std::move(subject));
     call->deadline = deadline;
     start(call->subject_, *call);
-    while (!call->finished() && BootClock::now() < deadline) hand.backend().help(call, deadline, -1);
+    while (!call->finished() && BootClock::now() < deadline)
+      hand.backend().help(call, deadline, -1);
     std::optional<Kept> answer;
     if (call->finished()) answer = std::move(call->answer_);
     call->leave();

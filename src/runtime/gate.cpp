@@ -47,12 +47,14 @@ void LiveClaim::DropCall::begin(BootTime by) noexcept {
 void LiveClaim::DropCall::done(std::span<Answer> answers) noexcept {
   claim.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
     finished_.store(true, std::memory_order_release);
-    claim.gate.dropped(claim, answers.empty() ? Answer{.said = Said::no} : answers[0], moment, orders);
+    claim.gate.dropped(claim, answers.empty() ? Answer{.said = Said::no} : answers[0], moment,
+                       orders);
   });
 }
 
 const Call& LiveClaim::call() const noexcept {
-  return state == State::owed || state == State::gone ? static_cast<const Call&>(drop_call) : ask_call;
+  return state == State::owed || state == State::gone ? static_cast<const Call&>(drop_call)
+                                                      : ask_call;
 }
 
 // ── the pattern ─────────────────────────────────────────────────────────────────────────────────
@@ -121,7 +123,8 @@ bool LiveGate::perform(core::Orders& orders) noexcept {
       shop_->resume(*static_cast<AsyncWaiter*>(wakeup.continuation));
     }
   }
-  for (std::size_t i = 0; i < orders.losses; ++i) Messenger::shared().lost(std::move(orders.loss[i]));
+  for (std::size_t i = 0; i < orders.losses; ++i)
+    Messenger::shared().lost(std::move(orders.loss[i]));
   for (std::size_t i = 0; i < orders.notes; ++i) {
     const auto& note = orders.note[i];
     shop_->tell(note.kind, name(), note.token, Millis(0), note.reason);
@@ -140,9 +143,7 @@ void LiveGate::start(const core::Orders::Start& order) noexcept {
       shop_->counts.asks.fetch_add(1, std::memory_order_relaxed);
       backend.ask(claim.ask, claim.ask_call);
       break;
-    case core::Claim::Order::renew:
-      shop_->hand->renew(claim);
-      break;
+    case core::Claim::Order::renew: shop_->hand->renew(claim); break;
     case core::Claim::Order::drop:
       shop_->counts.drops.fetch_add(1, std::memory_order_relaxed);
       backend.release({&claim.drop, 1}, claim.drop_call);
@@ -166,7 +167,8 @@ void LiveGate::end_claim(core::Claim* claim) noexcept {
 void LiveGate::wait(core::Waiter& waiter, bool cancellable) noexcept {
   const bool immediate = terms().traits.immediate;
   const Nanos slice = cancellable ? Nanos(cancel_slice) : Nanos(long_time);
-  step({.self = &waiter}, [&](const auto& moment, auto& orders) { arrive(waiter, moment, orders); });
+  step({.self = &waiter},
+       [&](const auto& moment, auto& orders) { arrive(waiter, moment, orders); });
   while (!waiter.delivered.load(std::memory_order_acquire)) {
     LiveClaim* helped = nullptr;
     const BootTime now = BootClock::now();
@@ -197,7 +199,8 @@ bool LiveGate::arrive_async(AsyncWaiter& waiter) noexcept {
 
 void LiveGate::cancel(core::Waiter& waiter) noexcept {
   const auto alive = shared_from_this();  // the waiter may own the last reference, and go at once
-  step({}, [&](const auto& moment, auto& orders) { leave(waiter, Errc::cancelled, moment, orders); });
+  step({},
+       [&](const auto& moment, auto& orders) { leave(waiter, Errc::cancelled, moment, orders); });
 }
 
 Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
@@ -213,7 +216,10 @@ Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
     attend(*claim);
   });
   if (mourned) Messenger::shared().lost(hold.shared_from_this());
-  if (!claim) return released == Released::done ? Said::yes : released == Released::lost ? Said::gone : Said::unknown;
+  if (!claim)
+    return released == Released::done   ? Said::yes
+           : released == Released::lost ? Said::gone
+                                        : Said::unknown;
 
   const BootTime until = BootClock::now() + shop_->options.release_deadline;
   while (!claim->drop_call.finished() && BootClock::now() < until)
@@ -237,7 +243,8 @@ Result<void> LiveGate::downgrade(Hold& hold) {
     const std::lock_guard guard(mutex_);
     if (!hold.valid(BootClock::now(), wall_ahead()))
       return Error(Errc::lost, "lost", name() + ": the lease had ended before");
-    if (!can_downgrade(hold, 1)) return Error(Errc::invalid, "not_writer", name() + ": only a write lease can be downgraded");
+    if (!can_downgrade(hold, 1))
+      return Error(Errc::invalid, "not_writer", name() + ": only a write lease can be downgraded");
     claim = hold.claim;
     keep = {name(), claim->ask.claim, 1, claim->ask.ttl};
     attend(*claim);
@@ -245,10 +252,13 @@ Result<void> LiveGate::downgrade(Hold& hold) {
   Backend& backend = shop_->hand->backend();
   const BootTime deadline = BootClock::now() + core::answer_within(keep.ttl);
   const auto answer = Answered<std::span<Answer>, Keep, Answer>::from(
-      *shop_->hand, deadline, keep, [&](const Keep& one, auto& call) { backend.renew({&one, 1}, call); });
+      *shop_->hand, deadline, keep, [&](const Keep& one, auto& call) {
+        backend.renew({&one, 1}, call);
+      });
   const Said said = answer ? answer->said : Said::unknown;
   step({}, [&](const auto& moment, auto& orders) {
-    // Unknown counts as done: who asked for less must not act on more, and the next renewal says it again.
+    // Unknown counts as done: who asked for less must not act on more, and the next renewal says it
+    // again.
     if (said == Said::yes || said == Said::unknown) downgraded(*claim, 1, moment, orders);
     if (said == Said::gone) Gate::gone(claim->ask.claim, moment, orders);
     unattend(*claim);

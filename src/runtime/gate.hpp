@@ -34,13 +34,15 @@ struct LiveClaim final : core::Claim, core::Link<OfRound> {
 
   const Call& call() const noexcept;  // that a thread can stand behind
   LiveGate& gate;
-  Keep keep;          // the renewal under way …
-  BootTime keep_by;   // … and its deadline: fixed while it is
+  Keep keep;         // the renewal under way …
+  BootTime keep_by;  // … and its deadline: fixed while it is
   AskCall ask_call{*this};
   DropCall drop_call{*this};
 };
 
-class LiveGate final : public core::Gate, public Timed, public std::enable_shared_from_this<LiveGate> {
+class LiveGate final : public core::Gate,
+                       public Timed,
+                       public std::enable_shared_from_this<LiveGate> {
  public:
   LiveGate(std::string name, std::shared_ptr<Shop> shop);
   ~LiveGate() override;

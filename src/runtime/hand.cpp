@@ -8,7 +8,8 @@
 namespace holdfast::detail {
 
 bool Hand::start() noexcept {
-  return bell_.made() && start_thread(thread_, "hf-hand", [self = shared_from_this()] { self->run(); });
+  return bell_.made() &&
+         start_thread(thread_, "hf-hand", [self = shared_from_this()] { self->run(); });
 }
 
 void Hand::stop() noexcept {

@@ -20,8 +20,9 @@ class Hand : public std::enable_shared_from_this<Hand> {
   bool start() noexcept;  // false: no thread to be had
   void stop() noexcept;   // joins, unless called by the hand itself
 
-  void visit(std::shared_ptr<LiveGate> gate) noexcept;  // something is to be started or helped there
-  void renew(LiveClaim& claim) noexcept;                // goes with the next round; needs no memory
+  void visit(
+      std::shared_ptr<LiveGate> gate) noexcept;  // something is to be started or helped there
+  void renew(LiveClaim& claim) noexcept;         // goes with the next round; needs no memory
 
  private:
   // Many renewals in one call.

@@ -45,7 +45,7 @@ class Timer {
 
 class Heart {
  public:
-  static Heart& beat();  // of this process
+  static Heart& beat();   // of this process
   bool start() noexcept;  // false: no thread to be had
   const std::uint32_t epoch = fork_epoch();
 

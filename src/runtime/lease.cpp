@@ -82,23 +82,29 @@ std::stop_token Lease::lost() const {
 
 Result<void> Lease::release() {
   if (!hold_) return {};
-  if (forked(*hold_)) return Error(Errc::invalid, "opened_before_fork", "a lease of the parent process");
+  if (forked(*hold_))
+    return Error(Errc::invalid, "opened_before_fork", "a lease of the parent process");
   const Said said = detail::give_back(*hold_, !hold_->awaited);
   const LiveGate& gate = gate_of(*hold_);
   if (said == Said::gone) {
-    return Error(Errc::lost, *hold_->why_lost ? hold_->why_lost : "gone", where(gate) + ": the lease had ended before it was released");
+    return Error(Errc::lost, *hold_->why_lost ? hold_->why_lost : "gone",
+                 where(gate) + ": the lease had ended before it was released");
   }
   if (said == Said::unknown && !hold_->awaited)
-    return Error(Errc::unknown, "not_confirmed", where(gate) + ": the release is not confirmed yet; that goes on in the background");
+    return Error(
+        Errc::unknown, "not_confirmed",
+        where(gate) + ": the release is not confirmed yet; that goes on in the background");
   return {};
 }
 
 Result<void> RwLock::downgrade(Lease& writer) const {
   const auto& hold = detail::Access::hold(writer);
-  if (!hold || forked(*hold)) return Error(Errc::invalid, "not_held", "downgrade: this lease holds nothing");
+  if (!hold || forked(*hold))
+    return Error(Errc::invalid, "not_held", "downgrade: this lease holds nothing");
   LiveGate& gate = gate_of(*hold);
   if (&gate != detail::Access::place(write_).gate.get())
-    return Error(Errc::invalid, "other_lock", "downgrade: the lease is of another lock than " + where(gate));
+    return Error(Errc::invalid, "other_lock",
+                 "downgrade: the lease is of another lock than " + where(gate));
   return gate.downgrade(*hold);
 }
 

@@ -48,7 +48,8 @@ Result<Lease> outcome(core::Waiter& waiter, const Place& place) {
 
 }  // namespace
 
-Result<Lease> detail::acquire(const Place& place, Millis at_most, core::Entrant owner, std::stop_token stop) {
+Result<Lease> detail::acquire(const Place& place, Millis at_most, core::Entrant owner,
+                              std::stop_token stop) {
   if (place.verdict) return *place.verdict;
   if (auto error = place.shop->ready()) return *error;
   LiveGate& gate = *place.gate;
@@ -71,7 +72,9 @@ Result<Lease> Lock::try_acquire_for(Millis at_most, std::stop_token stop) const 
   return detail::acquire(*place_, at_most, place_->owner, std::move(stop));
 }
 
-Result<Lease> Lock::acquire(std::stop_token stop) const { return try_acquire_for(place_->wait, std::move(stop)); }
+Result<Lease> Lock::acquire(std::stop_token stop) const {
+  return try_acquire_for(place_->wait, std::move(stop));
+}
 Result<Lease> Lock::try_acquire() const { return try_acquire_for(Millis(0)); }
 Acquiring Lock::acquire_async(std::stop_token stop) const { return {place_, std::move(stop)}; }
 
@@ -114,7 +117,8 @@ Result<Lease> Acquiring::await_resume() {
   if (waiter.state == core::Waiter::State::fresh) {
     if (place_->verdict) return *place_->verdict;
     if (auto error = place_->shop->ready()) return *error;
-    return Error(Errc::unavailable, "resource", "the threads that keep a lease could not be made; try again");
+    return Error(Errc::unavailable, "resource",
+                 "the threads that keep a lease could not be made; try again");
   }
   return outcome(waiter, *place_);
 }
@@ -155,10 +159,13 @@ Result<std::vector<Lease>> acquire_all(std::span<const Lock> locks, std::stop_to
     order[i] = i;
     keys[i] = {core::shown(place.shop->url), place.gate->name()};
   }
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
   const auto same = [&](std::size_t a, std::size_t b) { return keys[a] == keys[b]; };
   if (const auto twice = std::adjacent_find(order.begin(), order.end(), same); twice != order.end())
-    return Error(Errc::invalid, "twice", core::escaped(keys[*twice].second, 128) + ": named twice; it would wait for itself");
+    return Error(
+        Errc::invalid, "twice",
+        core::escaped(keys[*twice].second, 128) + ": named twice; it would wait for itself");
 
   std::vector<std::optional<Lease>> got(locks.size());
   for (const std::size_t i : order) {

@@ -2,8 +2,8 @@
 // that have no executor of their own. One thread a process, a few more while a callback hangs.
 #pragma once
 
-#include <coroutine>
 #include <condition_variable>
+#include <coroutine>
 #include <deque>
 #include <functional>
 #include <memory>

@@ -10,7 +10,6 @@
 #include "runtime/per_process.hpp"
 #include "stores/memory/memory.hpp"
 
-
 namespace holdfast::detail {
 namespace {
 
@@ -42,9 +41,11 @@ void* open_library(const std::string& file, std::string& why) {
   if (*HOLDFAST_STORE_DIR) places.push_back(HOLDFAST_STORE_DIR "/");
   places.emplace_back();  // wherever the system looks
   for (const auto& place : places) {
-    if (void* library = ::dlopen((place + file).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return library;
+    if (void* library = ::dlopen((place + file).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
+      return library;
     const char* text = ::dlerror();
-    const bool absent = text && std::string_view(text).find("No such file") != std::string_view::npos;
+    const bool absent =
+        text && std::string_view(text).find("No such file") != std::string_view::npos;
     if (text && (why.empty() || !absent)) why = text;
   }
   return nullptr;
@@ -58,13 +59,17 @@ const Module* load(const Known& entry, Problem& problem) {
   if (!library) {
     problem = {Errc::unsupported, "not_installed",
                "the library of " + store + ": stores is not installed (" + core::escaped(why, 200) +
-                   "); install the package libholdfast-" + store + ", or build it where its client library is"};
+                   "); install the package libholdfast-" + store +
+                   ", or build it where its client library is"};
     return nullptr;
   }
-  const auto entry_point = reinterpret_cast<const Module* (*)()>(::dlsym(library, "holdfast_module"));
+  const auto entry_point =
+      reinterpret_cast<const Module* (*)()>(::dlsym(library, "holdfast_module"));
   const Module* module = entry_point ? entry_point() : nullptr;
   if (!module || module->version != module_version) {
-    problem = {Errc::unsupported, "wrong_version", file + " belongs to another version of holdfast; install both from the same release"};
+    problem = {
+        Errc::unsupported, "wrong_version",
+        file + " belongs to another version of holdfast; install both from the same release"};
     return nullptr;
   }
   return module;
@@ -84,7 +89,8 @@ const Module* find_module(std::string_view scheme, Problem& problem) {
     return loaded.modules[i];
   }
   problem = {Errc::invalid, "unknown_scheme",
-             "store URL: the scheme " + core::escaped(scheme, 64) + ": is not known; known are " + schemes};
+             "store URL: the scheme " + core::escaped(scheme, 64) + ": is not known; known are " +
+                 schemes};
   return nullptr;
 }
 

@@ -2,10 +2,10 @@
 
 #include <unistd.h>
 
+#include <limits.h>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <limits.h>
 #include <utility>
 
 #include "core/text.hpp"
@@ -62,7 +62,8 @@ void settle_at_exit() {
   }
   for (const auto& weak : shops) {
     const auto shop = weak.lock();
-    if (shop && shop->epoch == fork_epoch()) shop->await_debts(BootClock::now() + shop->options.release_deadline);
+    if (shop && shop->epoch == fork_epoch())
+      shop->await_debts(BootClock::now() + shop->options.release_deadline);
   }
 }
 
@@ -77,14 +78,17 @@ void remember(const std::shared_ptr<Shop>& shop) {
 
 }  // namespace
 
-Shop::Shop(Url url_, const StoreOptions& options_) : url(std::move(url_)), options(options_), epoch(fork_epoch()) {}
+Shop::Shop(Url url_, const StoreOptions& options_)
+    : url(std::move(url_)), options(options_), epoch(fork_epoch()) {}
 
-Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view text, const StoreOptions& options) {
+Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view text,
+                                         const StoreOptions& options) {
   Url url;
   Problem problem;
   std::string prefix;
   std::string handover;
-  if (!core::parse_url(text, url, problem)) return Error(problem.errc, problem.reason, problem.text);
+  if (!core::parse_url(text, url, problem))
+    return Error(problem.errc, problem.reason, problem.text);
   const bool has_prefix = take_option(url, "prefix", prefix);
   const bool has_handover = take_option(url, "handover", handover);
   auto shop = std::make_shared<Shop>(url, options);
@@ -98,7 +102,8 @@ Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view 
     return Error(problem.errc, problem.reason, problem.text);
   if (shop->terms.traits.bare_tokens) shop->terms.traits.handovers = 0;
   shop->terms.patience = options.patience;
-  shop->terms.next_delay = options.next_delay ? options.next_delay : decorrelated_jitter(Millis(5), Millis(250));
+  shop->terms.next_delay =
+      options.next_delay ? options.next_delay : decorrelated_jitter(Millis(5), Millis(250));
   shop->terms.about = about_us();
   if (shop->terms.session()) shop->terms.session_end.store(0);
   shop->hand = std::make_shared<Hand>(std::move(backend));
@@ -118,8 +123,10 @@ Shop::~Shop() {
 
 std::optional<Error> Shop::unfit() {
   if (epoch != fork_epoch())
-    return Error(Errc::invalid, "opened_before_fork", core::shown(url) + ": opened before fork; open it again in the child");
-  if (closed.load(std::memory_order_acquire)) return Error(Errc::cancelled, "closed", core::shown(url) + ": the store was closed");
+    return Error(Errc::invalid, "opened_before_fork",
+                 core::shown(url) + ": opened before fork; open it again in the child");
+  if (closed.load(std::memory_order_acquire))
+    return Error(Errc::cancelled, "closed", core::shown(url) + ": the store was closed");
   return std::nullopt;
 }
 
@@ -129,7 +136,10 @@ std::optional<Error> Shop::ready() {
   const std::lock_guard guard(ready_mutex_);
   if (ready_.load(std::memory_order_relaxed)) return std::nullopt;
   if (!Heart::beat().start() || !Messenger::shared().start() || !hand->start())
-    return Error(Errc::unavailable, "resource", core::shown(url) + ": cannot make the threads that keep a lease; the limit of threads or open files is reached");
+    return Error(Errc::unavailable, "resource",
+                 core::shown(url) +
+                     ": cannot make the threads that keep a lease; the limit of threads or open "
+                     "files is reached");
   ready_.store(true, std::memory_order_release);
   return std::nullopt;
 }
@@ -180,7 +190,9 @@ Error Shop::error(const std::string& name, Errc code, const core::Failure* failu
   const Problem& problem = failure->problem;
   std::string text = where + ": ";
   if (code == Errc::busy) {
-    text += failure->holder && !failure->holder->who.empty() ? "held by " + core::escaped(failure->holder->who) : "held by another";
+    text += failure->holder && !failure->holder->who.empty()
+                ? "held by " + core::escaped(failure->holder->who)
+                : "held by another";
     text += problem.text.empty() ? "; wait longer or try again later" : "; " + problem.text;
   } else if (code == Errc::cancelled) {
     text += problem.reason == "closed" ? "the store was closed" : "cancelled";
@@ -194,7 +206,8 @@ Error Shop::error(const Problem& problem) const {
   return Error(problem.errc, problem.reason, core::shown(url) + ": " + problem.text);
 }
 
-void Shop::tell(Event::Kind kind, const std::string& name, Token token, Millis after, std::string_view reason) noexcept {
+void Shop::tell(Event::Kind kind, const std::string& name, Token token, Millis after,
+                std::string_view reason) noexcept {
   using enum Event::Kind;
   switch (kind) {
     case acquired: ++counts.acquired; break;
@@ -210,13 +223,14 @@ void Shop::tell(Event::Kind kind, const std::string& name, Token token, Millis a
   if (!options.on_event) return;
   try {
     Event event{kind, name, token, after, std::string(reason)};
-    const bool queued = Messenger::shared().tell([shop = shared_from_this(), event = std::move(event)] {
-      try {
-        shop->options.on_event(event);
-      } catch (...) {
-        ++shop->counts.handlers_threw;
-      }
-    });
+    const bool queued =
+        Messenger::shared().tell([shop = shared_from_this(), event = std::move(event)] {
+          try {
+            shop->options.on_event(event);
+          } catch (...) {
+            ++shop->counts.handlers_threw;
+          }
+        });
     if (!queued) ++counts.events_dropped;
   } catch (const std::bad_alloc&) {
     ++counts.events_dropped;
@@ -242,7 +256,8 @@ void Shop::count_debts(std::int64_t by) noexcept {
 bool Shop::await_debts(BootTime until) noexcept {
   std::unique_lock lock(debts_mutex_);
   const auto left = std::max(until - BootClock::now(), Nanos(0));
-  return debts_paid_.wait_for(lock, left, [&] { return debts.load(std::memory_order_acquire) == 0; });
+  return debts_paid_.wait_for(lock, left,
+                              [&] { return debts.load(std::memory_order_acquire) == 0; });
 }
 
 Result<void> Shop::close(Millis at_most) {
@@ -251,7 +266,8 @@ Result<void> Shop::close(Millis at_most) {
   for (const auto& gate : gates()) gate->close();
   if (await_debts(BootClock::now() + std::min(at_most, Millis(std::chrono::hours(24))))) return {};
   return Error(Errc::unknown, "not_confirmed",
-               core::shown(url) + ": not every release was confirmed in time; that goes on in the background");
+               core::shown(url) +
+                   ": not every release was confirmed in time; that goes on in the background");
 }
 
 // ── hints ───────────────────────────────────────────────────────────────────────────────────────
@@ -268,7 +284,8 @@ void Shop::gone(std::string_view name, const ClaimId& claim) noexcept {
 void Shop::alive(BootTime sent, Millis ttl) noexcept {
   const auto end = core::end_of(sent, ttl, terms.traits.granularity).time_since_epoch().count();
   auto before = terms.session_end.load(std::memory_order_relaxed);
-  while (before < end && !terms.session_end.compare_exchange_weak(before, end, std::memory_order_release)) {
+  while (before < end &&
+         !terms.session_end.compare_exchange_weak(before, end, std::memory_order_release)) {
   }
 }
 

@@ -16,12 +16,14 @@
 namespace holdfast::detail {
 
 struct Counts {
-  std::atomic<std::uint64_t> acquired{0}, handed_over{0}, released{0}, renewed{0}, at_risk{0}, lost{0}, busy{0},
-      cancelled{0}, unavailable{0}, asks{0}, drops{0}, renewals{0}, events_dropped{0}, handlers_threw{0};
+  std::atomic<std::uint64_t> acquired{0}, handed_over{0}, released{0}, renewed{0}, at_risk{0},
+      lost{0}, busy{0}, cancelled{0}, unavailable{0}, asks{0}, drops{0}, renewals{0},
+      events_dropped{0}, handlers_threw{0};
 };
 
 struct Shop final : Hints, std::enable_shared_from_this<Shop> {
-  static Result<std::shared_ptr<Shop>> open(const Module* module, std::string_view url, const StoreOptions& options);
+  static Result<std::shared_ptr<Shop>> open(const Module* module, std::string_view url,
+                                            const StoreOptions& options);
   Shop(Url url, const StoreOptions& options);
   ~Shop();
 
@@ -37,7 +39,8 @@ struct Shop final : Hints, std::enable_shared_from_this<Shop> {
   Error error(const std::string& name, Errc code, const core::Failure* failure) const;
   Error error(const Problem& problem) const;
   // Counts it, and passes it on if somebody listens.
-  void tell(Event::Kind kind, const std::string& name, Token token, Millis after, std::string_view reason) noexcept;
+  void tell(Event::Kind kind, const std::string& name, Token token, Millis after,
+            std::string_view reason) noexcept;
   void resume(AsyncWaiter& waiter) noexcept;
   void count_debts(std::int64_t by) noexcept;
   bool await_debts(BootTime until) noexcept;  // true: all are paid

@@ -19,7 +19,8 @@ constexpr Millis longest_ttl = std::chrono::hours(24) * 30;
 constexpr std::size_t longest_name = 512;
 constexpr std::size_t longest_label = 1024;
 
-std::optional<Error> refusal(const std::string& text, std::string_view reason, Errc code = Errc::invalid) {
+std::optional<Error> refusal(const std::string& text, std::string_view reason,
+                             Errc code = Errc::invalid) {
   return Error(code, reason, text);
 }
 
@@ -29,32 +30,44 @@ std::optional<Error> check_name(const std::string& name, const std::string& pref
   if (name.empty()) return refusal("name must not be empty", "bad_name");
   if (name.size() + prefix.size() > longest_name)
     return refusal("name must be at most 512 bytes long, its prefix included; this one has " +
-                       std::to_string(name.size() + prefix.size()), "bad_name");
+                       std::to_string(name.size() + prefix.size()),
+                   "bad_name");
   return std::nullopt;
 }
 
 std::optional<Error> check_options(const LockOptions& options, const Traits& traits) {
   const Millis most = std::min(traits.ttl_max, longest_ttl);
   if (options.ttl < traits.ttl_min || options.ttl > most)
-    return refusal("ttl must be from " + in_millis(traits.ttl_min) + " to " + in_millis(most) + " on this store; it is " +
-                       in_millis(options.ttl), "bad_ttl");
-  if (options.wait < Millis(0)) return refusal("wait must not be negative; 0 tries once", "bad_wait");
-  if (options.hold_at_most <= Millis(0)) return refusal("hold_at_most must be positive", "bad_hold_at_most");
+    return refusal("ttl must be from " + in_millis(traits.ttl_min) + " to " + in_millis(most) +
+                       " on this store; it is " + in_millis(options.ttl),
+                   "bad_ttl");
+  if (options.wait < Millis(0))
+    return refusal("wait must not be negative; 0 tries once", "bad_wait");
+  if (options.hold_at_most <= Millis(0))
+    return refusal("hold_at_most must be positive", "bad_hold_at_most");
   if (options.lock_delay < Millis(0) || options.lock_delay > longest_ttl)
     return refusal("lock_delay must be from 0 to 30 days", "bad_lock_delay");
   if (options.margin < Millis(0) || options.margin > options.ttl / 2)
     return refusal("margin must be from 0 to half of the ttl", "bad_margin");
-  if (options.label.size() > longest_label) return refusal("label must be at most 1024 bytes long", "bad_label");
+  if (options.label.size() > longest_label)
+    return refusal("label must be at most 1024 bytes long", "bad_label");
   return std::nullopt;
 }
 
-std::optional<Error> check_kind(Kind kind, std::uint32_t capacity, std::uint32_t weight, const Traits& traits) {
-  const bool carried = kind == Kind::mutex ? traits.mutex : kind == Kind::rw ? traits.rw : traits.semaphore;
+std::optional<Error> check_kind(Kind kind, std::uint32_t capacity, std::uint32_t weight,
+                                const Traits& traits) {
+  const bool carried = kind == Kind::mutex ? traits.mutex
+                       : kind == Kind::rw  ? traits.rw
+                                           : traits.semaphore;
   if (!carried)
-    return refusal(std::string(traits.scheme) + ": this store cannot carry a " + std::string(to_string(kind)), "kind", Errc::unsupported);
+    return refusal(
+        std::string(traits.scheme) + ": this store cannot carry a " + std::string(to_string(kind)),
+        "kind", Errc::unsupported);
   if (capacity == 0) return refusal("a semaphore needs at least one permit", "bad_permits");
   if (weight == 0 || weight > capacity)
-    return refusal("permits must be from 1 to " + std::to_string(capacity) + "; asked for were " + std::to_string(weight), "bad_permits");
+    return refusal("permits must be from 1 to " + std::to_string(capacity) + "; asked for were " +
+                       std::to_string(weight),
+                   "bad_permits");
   return std::nullopt;
 }
 
@@ -76,8 +89,9 @@ void as_writer(Kind& kind, std::uint32_t& capacity, std::uint32_t& weight, const
   capacity = weight = rw_capacity;
 }
 
-Lock make_lock(const std::shared_ptr<Shop>& shop, const std::string& name, const LockOptions& options, Kind kind,
-               std::uint32_t capacity, std::uint32_t weight) {
+Lock make_lock(const std::shared_ptr<Shop>& shop, const std::string& name,
+               const LockOptions& options, Kind kind, std::uint32_t capacity,
+               std::uint32_t weight) {
   const Traits& traits = shop->terms.traits;
   auto place = std::make_shared<Place>();
   place->shop = shop;
@@ -96,10 +110,12 @@ Lock make_lock(const std::shared_ptr<Shop>& shop, const std::string& name, const
   wish->ttl = options.ttl;
   wish->hold_at_most = options.hold_at_most;
   wish->lock_delay = options.lock_delay;
-  wish->margin = options.margin > Millis(0) ? core::Nanos(options.margin) : core::default_margin(options.ttl);
+  wish->margin =
+      options.margin > Millis(0) ? core::Nanos(options.margin) : core::default_margin(options.ttl);
   wish->purpose = options.purpose;
   wish->fair = options.fair;
-  if (!options.label.empty()) wish->about = shop->terms.about + " (" + core::escaped(options.label, longest_label) + ")";
+  if (!options.label.empty())
+    wish->about = shop->terms.about + " (" + core::escaped(options.label, longest_label) + ")";
   place->wish = std::move(wish);
   place->gate = shop->gate(shop->prefix + name);
   return Access::lock(std::move(place));
@@ -112,14 +128,16 @@ Error silent(const Shop& shop) {
 template <class R, class Start>
 std::optional<R> ask_store(Shop& shop, std::string subject, Start&& start) {
   Backend& backend = shop.hand->backend();
-  return Answered<R, std::string>::from(*shop.hand, BootClock::now() + shop.options.patience, std::move(subject),
-                                        [&](const std::string& whole, auto& call) { start(backend, whole, call); });
+  return Answered<R, std::string>::from(
+      *shop.hand, BootClock::now() + shop.options.patience, std::move(subject),
+      [&](const std::string& whole, auto& call) { start(backend, whole, call); });
 }
 
 Result<void> plain(const Shop& shop, const std::optional<Answer>& answer) {
   if (!answer) return silent(shop);
   if (answer->said == Said::yes) return {};
-  if (answer->said == Said::gone) return Error(Errc::lost, "not_held", core::shown(shop.url) + ": nobody holds it");
+  if (answer->said == Said::gone)
+    return Error(Errc::lost, "not_held", core::shown(shop.url) + ": nobody holds it");
   return shop.error(answer->problem);
 }
 
@@ -163,8 +181,9 @@ Result<Lease> Store::enter(LockName name, const LockOptions& options) const {
 
 Result<std::vector<Holder>> Store::list(std::string_view prefix) const {
   if (auto error = shop_->ready()) return *error;
-  auto listing = ask_store<Listing>(*shop_, shop_->prefix + std::string(prefix),
-                                    [](Backend& backend, const std::string& whole, auto& call) { backend.list(whole, call); });
+  auto listing = ask_store<Listing>(
+      *shop_, shop_->prefix + std::string(prefix),
+      [](Backend& backend, const std::string& whole, auto& call) { backend.list(whole, call); });
   if (!listing) return silent(*shop_);
   if (listing->problem.errc != Errc{}) return shop_->error(listing->problem);
   for (auto& holder : listing->holders) holder.name.erase(0, shop_->prefix.size());
@@ -173,7 +192,8 @@ Result<std::vector<Holder>> Store::list(std::string_view prefix) const {
 
 Result<Guarantees> Store::guarantees() const {
   if (auto error = shop_->ready()) return *error;
-  auto promise = ask_store<Promise>(*shop_, {}, [](Backend& backend, const auto&, auto& call) { backend.guarantees(call); });
+  auto promise = ask_store<Promise>(
+      *shop_, {}, [](Backend& backend, const auto&, auto& call) { backend.guarantees(call); });
   if (!promise) return silent(*shop_);
   if (promise->problem.errc != Errc{}) return shop_->error(promise->problem);
   return std::move(promise->guarantees);
@@ -204,12 +224,15 @@ Result<void> Store::revoke(LockName name, bool now) const {
   if (auto error = shop_->ready()) return *error;
   if (auto error = check_name(name.bytes(), shop_->prefix)) return *error;
   return plain(*shop_, ask_store<Answer>(*shop_, shop_->prefix + name.bytes(),
-                                         [now](Backend& backend, const std::string& whole, auto& call) { backend.revoke(whole, now, call); }));
+                                         [now](Backend& backend, const std::string& whole,
+                                               auto& call) { backend.revoke(whole, now, call); }));
 }
 
 Result<void> Store::init() const {
   if (auto error = shop_->ready()) return *error;
-  return plain(*shop_, ask_store<Answer>(*shop_, {}, [](Backend& backend, const auto&, auto& call) { backend.init(call); }));
+  return plain(*shop_, ask_store<Answer>(*shop_, {}, [](Backend& backend, const auto&, auto& call) {
+    backend.init(call);
+  }));
 }
 
 Result<void> Store::close(Millis at_most) const { return shop_->close(at_most); }

@@ -64,7 +64,8 @@ core::Moment moment_now() noexcept {
 
 std::uint32_t fork_epoch() noexcept {
   static const bool watched = [] {
-    return ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
+    return ::pthread_atfork(nullptr, nullptr,
+                            [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
   }();
   (void)watched;
   return forks.load(std::memory_order_relaxed);

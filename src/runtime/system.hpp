@@ -29,7 +29,7 @@ core::Entrant this_thread() noexcept;
 // Where a thread sleeps. Recycled and never freed, so a late wake-up hits no dead stack.
 class Parker {
  public:
-  static Parker& mine();  // of the calling thread
+  static Parker& mine();               // of the calling thread
   void park(BootTime until) noexcept;  // until unparked or then; may return early
   void unpark() noexcept;
 

@@ -19,6 +19,7 @@ struct AsyncWaiter : core::Waiter {
     return *std::launder(reinterpret_cast<AsyncWaiter*>(room.bytes));
   }
 };
-static_assert(sizeof(AsyncWaiter) <= sizeof(WaiterRoom) && alignof(AsyncWaiter) <= alignof(WaiterRoom));
+static_assert(sizeof(AsyncWaiter) <= sizeof(WaiterRoom) &&
+              alignof(AsyncWaiter) <= alignof(WaiterRoom));
 
 }  // namespace holdfast::detail

@@ -90,6 +90,6 @@ std::vector<pid_t> children_of(pid_t process);
 Words operator+(Words first, const Words& second);
 std::size_t lines_in(const std::string& text);
 
-inline const std::string binary = HOLDFAST_BINARY;
+extern const std::string binary;  // as built, or what the variable HOLDFAST_BINARY names
 
 }  // namespace holdfast::cli_test

@@ -138,7 +138,7 @@ TEST_F(Run, ManyContendersEnterOneByOne) {
                      path("count");
   std::vector<std::unique_ptr<Running>> all;
   for (int i = 0; i < contenders; ++i) all.push_back(start({"run", "x", "--", "sh", "-c", visit}));
-  for (const auto& one : all) EXPECT_EQ(one->wait().code, 0) << "two were inside at once";
+  for (const auto& one : all) { const auto outcome = one->wait(); EXPECT_EQ(outcome.code, 0) << "two were inside at once? " << outcome.err; }
   EXPECT_EQ(read("count"), std::to_string(contenders) + "\n");
 }
 

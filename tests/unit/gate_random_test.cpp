@@ -1,7 +1,7 @@
-// Goal: under lost, late and reordered requests, replies and messages, and processes that are cut off
-// from the store, no two leases count at once, tokens rise, and after calm everybody is served and
-// nothing is left in the store: not at the ttl, but as soon as the store answers.
-// Method: seeds; the real gates and the real admission, on virtual time.
+// Goal: under lost, late and reordered requests, replies and messages, and processes that are cut
+// off from the store, no two leases count at once, tokens rise, and after calm everybody is served
+// and nothing is left in the store: not at the ttl, but as soon as the store answers. Method:
+// seeds; the real gates and the real admission, on virtual time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ using std::chrono::seconds;
 constexpr std::size_t process_count = 3;
 
 struct Run {
-  explicit Run(std::uint64_t seed) : world(seed, seed % 3 == 0 ? 0 : 64), ttl(seed % 2 == 0 ? 3000 : 30'000) {}
+  explicit Run(std::uint64_t seed)
+      : world(seed, seed % 3 == 0 ? 0 : 64), ttl(seed % 2 == 0 ? 3000 : 30'000) {}
   World world;
   const Millis ttl;
   std::vector<std::shared_ptr<Hold>> holds;  // not released yet
@@ -36,7 +37,8 @@ struct Run {
       (hold->claim && hold->claim->ask.weight == 1 ? readers : writers) += 1;
     }
     if (writers > 1 || (writers == 1 && readers > 0))
-      violation = std::to_string(writers) + " writers and " + std::to_string(readers) + " readers at once";
+      violation =
+          std::to_string(writers) + " writers and " + std::to_string(readers) + " readers at once";
   }
 
   void granted(Process& process, const std::shared_ptr<Hold>& hold, bool exclusively) {
@@ -47,24 +49,28 @@ struct Run {
     holds.push_back(hold);
     check();
     const bool longer = world.dice.chance(10);
-    world.after(microseconds(world.dice.below(longer ? 8'000'000 : 20'000)), [this, &process, hold] {
-      check();
-      lost += process.give_back(*hold) == Gate::Released::lost;
-      std::erase(holds, hold);
-      check();
-    });
+    world.after(microseconds(world.dice.below(longer ? 8'000'000 : 20'000)),
+                [this, &process, hold] {
+                  check();
+                  lost += process.give_back(*hold) == Gate::Released::lost;
+                  std::erase(holds, hold);
+                  check();
+                });
   }
 
   void want(Process& process) {
     ++wanted;
     const bool reads = world.dice.chance(30);
-    const Nanos wait = world.dice.chance(20) ? Nanos(0) : Nanos(Millis(world.dice.below(20'000) + 1));
-    auto& client = process.want(reads ? reading(ttl) : exclusive(ttl), wait, [this, &process, reads](auto& one) {
-      ++settled;
-      if (one.hold) granted(process, one.hold, !reads);
-    });
+    const Nanos wait =
+        world.dice.chance(20) ? Nanos(0) : Nanos(Millis(world.dice.below(20'000) + 1));
+    auto& client = process.want(reads ? reading(ttl) : exclusive(ttl), wait,
+                                [this, &process, reads](auto& one) {
+                                  ++settled;
+                                  if (one.hold) granted(process, one.hold, !reads);
+                                });
     if (!world.dice.chance(15)) return;
-    world.after(microseconds(world.dice.below(30'000)), [&process, &client] { process.cancel(client); });
+    world.after(microseconds(world.dice.below(30'000)),
+                [&process, &client] { process.cancel(client); });
   }
 
   void plan() {

@@ -26,14 +26,18 @@ World::World(std::uint64_t seed, std::uint32_t handovers) : dice(seed) {
 }
 
 void World::add_processes(std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) processes_.push_back(std::make_unique<Process>(*this, terms, i));
+  for (std::size_t i = 0; i < count; ++i)
+    processes_.push_back(std::make_unique<Process>(*this, terms, i));
 }
 
 bool World::run(Nanos limit) {
   const BootTime end = now_ + limit;
   while (!events_.empty()) {
     const auto first = events_.begin();
-    if (first->first.first > end) return false;
+    if (first->first.first > end) {
+      now_ = end;
+      return false;
+    }
     now_ = std::max(now_, first->first.first);
     const auto event = std::move(first->second);
     events_.erase(first);
@@ -56,7 +60,8 @@ Process::~Process() = default;
 Claim* Process::make_claim() noexcept { return new Claim; }
 void Process::end_claim(Claim* claim) noexcept { delete claim; }
 
-Process::Client& Process::want(std::shared_ptr<const Wish> wish, Nanos wait, std::function<void(Client&)> settled) {
+Process::Client& Process::want(std::shared_ptr<const Wish> wish, Nanos wait,
+                               std::function<void(Client&)> settled) {
   clients_.push_back(std::make_unique<Client>());
   Client& client = *clients_.back();
   client.wish = std::move(wish);
@@ -74,7 +79,9 @@ void Process::wake_up() {
 }
 
 void Process::cancel(Client& client) {
-  step([&](const Moment& moment, Orders& orders) { leave(client, Errc::cancelled, moment, orders); });
+  step([&](const Moment& moment, Orders& orders) {
+    leave(client, Errc::cancelled, moment, orders);
+  });
 }
 
 Gate::Released Process::give_back(Hold& hold) {
@@ -107,28 +114,41 @@ void Process::start(Claim& claim, Claim::Order what) {
   };
   if (what == Claim::Order::ask) {
     ++world_.asks;
-    call(claim, store([this, ask = claim.ask](Notices& notices) { return world_.store.ask(ask, {place_, 0}, world_.store_us(), notices); }),
+    call(claim, store([this, ask = claim.ask](Notices& notices) {
+           return world_.store.ask(ask, {place_, 0}, world_.store_us(), notices);
+         }),
          [this, &claim](const Answer& answer) {
-           step([&](const Moment& moment, Orders& orders) { this->answered(claim, answer, moment, orders); });
+           step([&](const Moment& moment, Orders& orders) {
+             this->answered(claim, answer, moment, orders);
+           });
          });
   } else if (what == Claim::Order::drop) {
     ++world_.drops;
-    call(claim, store([this, drop = claim.drop](Notices& notices) { return world_.store.release(drop, world_.store_us(), notices); }),
+    call(claim, store([this, drop = claim.drop](Notices& notices) {
+           return world_.store.release(drop, world_.store_us(), notices);
+         }),
          [this, &claim](const Answer& answer) {
-           step([&](const Moment& moment, Orders& orders) { dropped(claim, answer, moment, orders); });
+           step([&](const Moment& moment, Orders& orders) {
+             dropped(claim, answer, moment, orders);
+           });
          });
   } else {
     const Keep keep{"name", claim.ask.claim, claim.ask.weight, claim.ask.ttl};
-    call(claim, store([this, keep](Notices& notices) { return world_.store.renew(keep, world_.store_us(), notices); }),
+    call(claim, store([this, keep](Notices& notices) {
+           return world_.store.renew(keep, world_.store_us(), notices);
+         }),
          [this, &claim](const Answer& answer) {
-           step([&](const Moment& moment, Orders& orders) { renewed(claim, answer, moment, orders); });
+           step([&](const Moment& moment, Orders& orders) {
+             renewed(claim, answer, moment, orders);
+           });
          });
   }
 }
 
-// The request may be lost or come late (within the ttl, for which a withdrawal leaves its mark), the
-// reply may be lost; at the deadline the outcome is unknown.
-void Process::call(Claim& claim, std::function<Answer()> at_store, std::function<void(const Answer&)> answered) {
+// The request may be lost or come late (within the ttl, for which a withdrawal leaves its mark),
+// the reply may be lost; at the deadline the outcome is unknown.
+void Process::call(Claim& claim, std::function<Answer()> at_store,
+                   std::function<void(const Answer&)> answered) {
   auto open = std::make_shared<bool>(true);
   const auto once = [open, answered = std::move(answered)](const Answer& answer) {
     if (std::exchange(*open, false)) answered(answer);

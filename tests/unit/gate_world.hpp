@@ -1,5 +1,5 @@
-// A world for gates: virtual time, one store, several processes, and a network that delays, loses and
-// delivers late. One seed decides everything.
+// A world for gates: virtual time, one store, several processes, and a network that delays, loses
+// and delivers late. One seed decides everything.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ class World;
 
 class Process final : public Gate {
  public:
-  Process(World& world, const Terms& terms, std::uint64_t place) : Gate("name", terms), world_(world), place_(place) {}
+  Process(World& world, const Terms& terms, std::uint64_t place)
+      : Gate("name", terms), world_(world), place_(place) {}
   ~Process() override;
 
   struct Client final : Waiter {
@@ -63,7 +64,8 @@ class Process final : public Gate {
   void end_claim(Claim* claim) noexcept override;
   void wake_up();
   void start(Claim& claim, Claim::Order what);
-  void call(Claim& claim, std::function<Answer()> at_store, std::function<void(const Answer&)> answered);
+  void call(Claim& claim, std::function<Answer()> at_store,
+            std::function<void(const Answer&)> answered);
 
   World& world_;
   const std::uint64_t place_;
@@ -79,7 +81,9 @@ class World {
   BootTime now() const { return now_; }
   std::int64_t store_us() const { return now_.time_since_epoch().count() / 1000; }
   Moment moment() { return {now_, Nanos(0), dice}; }
-  void at(BootTime when, std::function<void()> event) { events_.emplace(std::pair(when, ++order_), std::move(event)); }
+  void at(BootTime when, std::function<void()> event) {
+    events_.emplace(std::pair(when, ++order_), std::move(event));
+  }
   void after(Nanos delay, std::function<void()> event) { at(now_ + delay, std::move(event)); }
   // Runs until nothing is left to happen, or the limit; false: the limit was reached.
   bool run(Nanos limit);
@@ -114,10 +118,12 @@ void Process::step(Event&& event) {
   for (bool more = true; more;) {
     collect(world_.moment(), orders, {});
     more = !orders.empty();
-    for (std::size_t i = 0; i < orders.starts; ++i) start(*orders.start[i].claim, orders.start[i].what);
+    for (std::size_t i = 0; i < orders.starts; ++i)
+      start(*orders.start[i].claim, orders.start[i].what);
     for (std::size_t i = 0; i < orders.wakes; ++i) {
       auto& client = *static_cast<Client*>(orders.wake[i].continuation);
-      if (client.settled && client.delivered) world_.after(Nanos(1000), [&client] { client.settled(client); });
+      if (client.settled && client.delivered)
+        world_.after(Nanos(1000), [&client] { client.settled(client); });
     }
     orders.clear();
   }

@@ -99,6 +99,7 @@ void Blocking::start(Started<Question, Reply, Delivered> started) noexcept {
     Request request{Request::Work(std::move(started))};
     std::lock_guard lock(mutex_);
     queued_.push_back(std::move(request));
+    if (!busy_) ring_next();  // somebody may have come to stand behind it already
     return;
   } catch (const std::bad_alloc&) {
   }

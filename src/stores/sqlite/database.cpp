@@ -72,6 +72,7 @@ void Database::disconnect() noexcept {
 void Database::set_up() {
   const int version = number_in(text("PRAGMA user_version"));
   check_owner(version);
+  if (sqlite3_db_readonly(handle_, "main") != 0) throw SqlFailure{.code = SQLITE_READONLY};
   run("PRAGMA synchronous = FULL");
   run(log_limit);
   if (text("PRAGMA journal_mode") != "wal") use_write_ahead_log();

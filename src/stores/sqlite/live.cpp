@@ -66,14 +66,18 @@ LiveFile& LiveFile::enter(const Site& site) {
   std::lock_guard lock(opened.mutex);
   if (const auto identity = identify(site.path() + "-live"))
     if (LiveFile* known = opened.find(*identity)) return *known;
-  const int fd = site.open("-live", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) refuse_errno(errno, "cannot_create", "create", site.path() + "-live");
+  Descriptor file = site.open("-live", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (!file) refuse_errno(errno, "cannot_create", "open or create", site.path() + "-live");
   struct stat about {};
-  if (fstat(fd, &about) != 0) refuse_errno(errno, "cannot_open", "open", site.path() + "-live");
+  if (fstat(file.get(), &about) != 0)
+    refuse_errno(errno, "cannot_open", "open", site.path() + "-live");
   const Identity identity{about.st_dev, about.st_ino};
-  // Just now renamed into our way: the descriptor stays open, for closing it would drop the locks.
-  if (LiveFile* known = opened.find(identity)) return *known;
-  opened.files.push_back({identity, std::make_unique<LiveFile>(fd), 1});
+  if (LiveFile* known = opened.find(identity)) {
+    // Renamed into our way just now. It stays open for good: closing it would drop the locks.
+    file.release();
+    return *known;
+  }
+  opened.files.push_back({identity, std::make_unique<LiveFile>(std::move(file)), 1});
   return *opened.files.back().file;
 }
 
@@ -85,21 +89,19 @@ void LiveFile::leave() noexcept {
   });
 }
 
-LiveFile::~LiveFile() { close(fd_); }
-
 std::uint64_t LiveFile::id() const noexcept {
   std::uint64_t id = 0;
-  return pread(fd_, &id, sizeof id, 0) == sizeof id ? id : 0;
+  return pread(file_.get(), &id, sizeof id, 0) == sizeof id ? id : 0;
 }
 
 void LiveFile::set_id(std::uint64_t id) const {
-  if (pwrite(fd_, &id, sizeof id, 0) != sizeof id)
+  if (pwrite(file_.get(), &id, sizeof id, 0) != sizeof id)
     refuse(Errc::unavailable, "disk_full", "cannot write to the -live file: make room on its disk");
 }
 
 bool LiveFile::lock(std::uint64_t slot) const {
   struct flock byte = range(F_WRLCK, offset_of(slot), 1);
-  if (fcntl(fd_, F_SETLK, &byte) == 0) return true;
+  if (fcntl(file_.get(), F_SETLK, &byte) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
   refuse(Errc::unavailable, "no_locks",
          "the kernel refused a lock on the -live file: " + std::to_string(errno));
@@ -113,10 +115,10 @@ core::Party LiveFile::take_slot() {
     if (++slot > last_slot)
       refuse(Errc::unavailable, "too_many", "too many processes use this store");
   own_.emplace(slot, nonce);
-  if (pwrite(fd_, &nonce, sizeof nonce, offset_of(slot)) != sizeof nonce) {
+  if (pwrite(file_.get(), &nonce, sizeof nonce, offset_of(slot)) != sizeof nonce) {
     own_.erase(slot);
     struct flock byte = range(F_UNLCK, offset_of(slot), 1);
-    fcntl(fd_, F_SETLK, &byte);
+    fcntl(file_.get(), F_SETLK, &byte);
     refuse(Errc::unavailable, "disk_full", "cannot write to the -live file: make room on its disk");
   }
   return {slot, nonce};
@@ -126,7 +128,7 @@ void LiveFile::give_back(const core::Party& party) noexcept {
   std::lock_guard guard(mutex_);
   own_.erase(party.place);
   struct flock byte = range(F_UNLCK, offset_of(party.place), 1);
-  fcntl(fd_, F_SETLK, &byte);
+  fcntl(file_.get(), F_SETLK, &byte);
 }
 
 bool LiveFile::dead(const core::Party& party) const noexcept {
@@ -137,16 +139,16 @@ bool LiveFile::dead(const core::Party& party) const noexcept {
       return own->second != party.nonce;
   }
   struct flock byte = range(F_WRLCK, offset_of(party.place), 1);
-  if (fcntl(fd_, F_GETLK, &byte) != 0) return false;
+  if (fcntl(file_.get(), F_GETLK, &byte) != 0) return false;
   if (byte.l_type == F_UNLCK) return true;
   std::uint64_t nonce = 0;
-  return pread(fd_, &nonce, sizeof nonce, offset_of(party.place)) == sizeof nonce &&
+  return pread(file_.get(), &nonce, sizeof nonce, offset_of(party.place)) == sizeof nonce &&
          nonce != party.nonce;
 }
 
 bool LiveFile::others_live() const noexcept {
   struct flock all = range(F_WRLCK, offset_of(1), 0);
-  return fcntl(fd_, F_GETLK, &all) != 0 || all.l_type != F_UNLCK;
+  return fcntl(file_.get(), F_GETLK, &all) != 0 || all.l_type != F_UNLCK;
 }
 
 Life::Life(const Site& site) : file_(LiveFile::enter(site)) {

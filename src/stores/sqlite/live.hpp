@@ -27,8 +27,7 @@ class LiveFile {
   static LiveFile& enter(const Site& site);
   void leave() noexcept;
 
-  explicit LiveFile(int fd) noexcept : fd_(fd) {}
-  ~LiveFile();
+  explicit LiveFile(Descriptor file) noexcept : file_(std::move(file)) {}
   LiveFile(const LiveFile&) = delete;
   LiveFile& operator=(const LiveFile&) = delete;
 
@@ -47,7 +46,7 @@ class LiveFile {
  private:
   bool lock(std::uint64_t slot) const;
 
-  const int fd_;
+  const Descriptor file_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> own_;  // slot to nonce: our own locks cannot be asked for
 };

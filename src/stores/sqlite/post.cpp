@@ -52,12 +52,17 @@ std::optional<core::Party> party_of(std::string_view name) {
   return party;
 }
 
-// By the folder's descriptor: a socket's address holds 108 bytes, however deep the folder lies.
-sockaddr_un address_of(int folder, const std::string& name) {
+// An address holds 108 bytes, however deep the folder lies: so by the folder's descriptor.
+std::string way_to(int folder, const std::string& path) {
+  std::string way = "/proc/self/fd/" + std::to_string(folder) + "/";
+  return access(way.c_str(), X_OK) == 0 ? way : path + "/";
+}
+
+sockaddr_un address_of(const std::string& way, const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder,
-                name.c_str());
+  const std::string path = way + name;
+  if (path.size() < sizeof address.sun_path) path.copy(address.sun_path, path.size());
   return address;
 }
 
@@ -98,39 +103,32 @@ Post::Post(const Site& site, const Life& life) : own_(socket_name(life.party()))
   if (site.make_folder("-sock", 0700) != 0 && errno != EEXIST)
     refuse_errno(errno, "cannot_create", "create", site.path() + "-sock");
   folder_ = site.open("-sock", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder_ < 0) refuse_errno(errno, "cannot_open", "open", site.path() + "-sock");
+  if (!folder_) refuse_errno(errno, "cannot_open", "open", site.path() + "-sock");
   sweep(life.file());
-  socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) {
-    const int error = errno;
-    close(folder_);
-    refuse_errno(error, "no_descriptors", "open a socket for", site.path());
-  }
+  socket_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket_) refuse_errno(errno, "no_descriptors", "open a socket for", site.path());
   // Sending to one whose queue is full waits this long for it and no longer.
   const timeval patience{.tv_sec = 0, .tv_usec = 10'000};
-  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  const sockaddr_un address = address_of(folder_, own_);
-  if (bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    close(socket_);
-    socket_ = -1;
-  }
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  way_ = way_to(folder_.get(), site.path() + "-sock");
+  const sockaddr_un address = address_of(way_, own_);
+  const bool fits = address.sun_path[0] != '\0';  // else the kernel would choose a name
+  if (!fits ||
+      bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    socket_ = {};
 }
 
 Post::~Post() {
-  if (socket_ >= 0) {
-    unlinkat(folder_, own_.c_str(), 0);
-    close(socket_);
-  }
-  close(folder_);
+  if (socket_) unlinkat(folder_.get(), own_.c_str(), 0);
 }
 
 void Post::send(const core::Party& to, const Message& message) const noexcept {
-  if (socket_ < 0 || to.place == 0) return;
+  if (!socket_ || to.place == 0) return;
   try {
     const std::string bytes = encode(message);
-    const sockaddr_un address = address_of(folder_, socket_name(to));
+    const sockaddr_un address = address_of(way_, socket_name(to));
     // Nobody there: it is dead, or will ask again.
-    sendto(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL,
+    sendto(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL,
            reinterpret_cast<const sockaddr*>(&address), sizeof address);
   } catch (const std::bad_alloc&) {
   }
@@ -139,7 +137,7 @@ void Post::send(const core::Party& to, const Message& message) const noexcept {
 bool Post::receive(std::optional<Message>& message) const {
   message.reset();
   std::array<char, sizeof(Header) + longest_name> bytes;
-  const ssize_t size = recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
+  const ssize_t size = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (size < 0) return false;
   if (static_cast<std::size_t>(size) <= bytes.size())
     message = decode({bytes.data(), static_cast<std::size_t>(size)});
@@ -148,7 +146,7 @@ bool Post::receive(std::optional<Message>& message) const {
 
 // What the dead left behind; a few at each start are enough.
 void Post::sweep(const LiveFile& live) const noexcept {
-  const int copy = openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int copy = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const folder = copy < 0 ? nullptr : fdopendir(copy);
   if (!folder) {
     if (copy >= 0) close(copy);
@@ -158,7 +156,7 @@ void Post::sweep(const LiveFile& live) const noexcept {
     const dirent* const entry = readdir(folder);
     if (!entry) break;
     if (const auto party = party_of(entry->d_name); party && live.dead(*party))
-      unlinkat(folder_, entry->d_name, 0);
+      unlinkat(folder_.get(), entry->d_name, 0);
   }
   closedir(folder);
 }

@@ -28,13 +28,14 @@ std::optional<Message> decode(std::string_view bytes);
 
 class Post {
  public:
-  // Throws Trouble if the folder is not safe. Without /proc there are no messages.
+  // Throws Trouble if there is no folder for it. Without /proc, and deep down, there are no
+  // messages.
   Post(const Site& site, const Life& life);
   ~Post();
   Post(const Post&) = delete;
   Post& operator=(const Post&) = delete;
 
-  int descriptor() const noexcept { return socket_; }  // -1: no messages
+  int descriptor() const noexcept { return socket_.get(); }  // -1: no messages
   void send(const core::Party& to, const Message& message) const noexcept;
   // False when nothing more is there; a message that made no sense gives true and nothing.
   bool receive(std::optional<Message>& message) const;
@@ -42,9 +43,10 @@ class Post {
  private:
   void sweep(const LiveFile& live) const noexcept;
 
-  int folder_ = -1;
-  int socket_ = -1;
-  std::string own_;
+  Descriptor folder_;
+  Descriptor socket_;
+  std::string way_;  // to the folder, as an address begins
+  const std::string own_;
 };
 
 }  // namespace holdfast::stores::sqlite

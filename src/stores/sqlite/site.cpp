@@ -17,15 +17,17 @@ namespace {
 constexpr mode_t by_others = S_IWGRP | S_IWOTH;
 constexpr mode_t to_others = S_IRWXG | S_IRWXO;
 
+bool exists(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0;
+}
+
 void make_folders(const std::string& folder, const std::string& path) {
+  if (exists(folder)) return;
   for (std::size_t at = folder.find('/', 1);; at = folder.find('/', at + 1)) {
     const std::string part = folder.substr(0, at);
-    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
-      const int error = errno;
-      struct stat about {};
-      if (stat(part.c_str(), &about) != 0)  // EROFS or EACCES may come for one that is there
-        refuse_errno(error, "cannot_create", "create the folder of", path);
-    }
+    if (!exists(part) && mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+      refuse_errno(errno, "cannot_create", "create the folder of", path);
     if (at == std::string::npos) return;
   }
 }
@@ -48,23 +50,17 @@ Site::Site(const std::string& path) {
   make_folders(folder, path);
   const std::string real = real_path(folder);
   path_ = (real == "/" ? "" : real) + "/" + base_;
-  folder_ = ::open(real.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder_ < 0) refuse_errno(errno, "cannot_open", "open", real);
-  try {
-    check_folder();
-    if (!check("", S_IFREG, by_others)) create_file();
-    check_companions();
-  } catch (...) {
-    close(folder_);
-    throw;
-  }
+  folder_ = Descriptor(::open(real.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) refuse_errno(errno, "cannot_open", "open", real);
+  check_folder();
+  if (!check("", S_IFREG, by_others)) create_file();
+  check_companions();
 }
-
-Site::~Site() { close(folder_); }
 
 void Site::check_folder() {
   struct stat about {};
-  if (fstat(folder_, &about) != 0) refuse_errno(errno, "cannot_open", "open the folder of", path_);
+  if (fstat(folder_.get(), &about) != 0)
+    refuse_errno(errno, "cannot_open", "open the folder of", path_);
   const std::string folder = core::escaped(path_.substr(0, path_.rfind('/') + 1));
   if (about.st_uid != geteuid() && about.st_uid != 0)
     refuse(Errc::denied, "foreign_owner",
@@ -72,7 +68,7 @@ void Site::check_folder() {
   if ((about.st_mode & by_others) != 0 && (about.st_mode & S_ISVTX) == 0)
     refuse(Errc::denied, "writable_by_others",
            "others may write to " + folder + "; chmod go-w it, or use another folder");
-  file_system_ = file_system_of(folder_);
+  file_system_ = file_system_of(folder_.get());
   if (is_network(file_system_))
     refuse(Errc::unsupported, "network_file_system",
            folder + " is on " + file_system_ +
@@ -81,14 +77,9 @@ void Site::check_folder() {
 
 void Site::create_file() const {
   // Opened here only while it is new: closing it later would drop the locks of our own connections.
-  const int file = open("", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file >= 0) {
-    close(file);
-  } else if (errno != EEXIST) {
-    refuse_errno(errno, "cannot_create", "create", path_);
-  } else {
-    check("", S_IFREG, by_others);
-  }
+  if (open("", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) return;
+  if (errno != EEXIST) refuse_errno(errno, "cannot_create", "create", path_);
+  check("", S_IFREG, by_others);
 }
 
 void Site::check_companions() const {
@@ -97,8 +88,8 @@ void Site::check_companions() const {
   const bool lived = check("-live", S_IFREG, by_others);
   check("-sock", S_IFDIR, to_others);
   struct stat about {};
-  if ((logged || lived) && fstatat(folder_, base_.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
-      about.st_size == 0)
+  if ((logged || lived) &&
+      fstatat(folder_.get(), base_.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 && about.st_size == 0)
     refuse(Errc::corrupt, "truncated",
            core::escaped(path_) +
                " was emptied; restore it, or remove it with its -wal, -shm, -live and -sock");
@@ -108,7 +99,7 @@ bool Site::check(std::string_view suffix, mode_t type, mode_t forbidden) const {
   const std::string entry = base_ + std::string(suffix);
   const std::string shown = core::escaped(path_ + std::string(suffix));
   struct stat about {};
-  if (fstatat(folder_, entry.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (fstatat(folder_.get(), entry.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return false;
     refuse_errno(errno, "cannot_open", "look at", path_ + std::string(suffix));
   }
@@ -126,12 +117,12 @@ bool Site::check(std::string_view suffix, mode_t type, mode_t forbidden) const {
   return true;
 }
 
-int Site::open(std::string_view suffix, int flags, mode_t mode) const noexcept {
-  return openat(folder_, (base_ + std::string(suffix)).c_str(), flags, mode);
+Descriptor Site::open(std::string_view suffix, int flags, mode_t mode) const {
+  return Descriptor(openat(folder_.get(), (base_ + std::string(suffix)).c_str(), flags, mode));
 }
 
-int Site::make_folder(std::string_view suffix, mode_t mode) const noexcept {
-  return mkdirat(folder_, (base_ + std::string(suffix)).c_str(), mode);
+int Site::make_folder(std::string_view suffix, mode_t mode) const {
+  return mkdirat(folder_.get(), (base_ + std::string(suffix)).c_str(), mode);
 }
 
 std::optional<Identity> identify(const std::string& path) noexcept {

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "stores/common/descriptor.hpp"
+
 namespace holdfast::stores::sqlite {
 
 struct Identity {
@@ -28,9 +30,6 @@ class Site {
  public:
   // Makes the folders and the file if they are missing (0700, 0600). Throws Trouble.
   explicit Site(const std::string& path);
-  ~Site();
-  Site(const Site&) = delete;
-  Site& operator=(const Site&) = delete;
 
   // Again after SQLite has opened its files: somebody may have been quicker than the first look.
   void check_companions() const;
@@ -39,8 +38,8 @@ class Site {
   const std::string& file_system() const noexcept { return file_system_; }
 
   // Calls on FILE + suffix, by the folder that was checked.
-  int open(std::string_view suffix, int flags, mode_t mode = 0) const noexcept;
-  int make_folder(std::string_view suffix, mode_t mode) const noexcept;
+  Descriptor open(std::string_view suffix, int flags, mode_t mode = 0) const;
+  int make_folder(std::string_view suffix, mode_t mode) const;
 
  private:
   void check_folder();
@@ -50,7 +49,7 @@ class Site {
   std::string path_;
   std::string base_;
   std::string file_system_;
-  int folder_ = -1;
+  Descriptor folder_;
 };
 
 }  // namespace holdfast::stores::sqlite

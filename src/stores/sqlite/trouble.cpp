@@ -56,17 +56,22 @@ Problem explain(const SqlFailure& failure, const std::string& path) {
     case SQLITE_FULL:
       return {Errc::unavailable, "disk_full", "the disk of " + file + " is full; make room"};
     case SQLITE_READONLY:
+      if (failure.code == SQLITE_READONLY_DBMOVED)
+        return {Errc::corrupt, "replaced",
+                file + " was replaced or removed while in use; open the store again"};
       return {Errc::denied, "read_only",
               file + " is read-only for this user; allow writing to it and its folder"};
     case SQLITE_PERM:
     case SQLITE_AUTH: return {Errc::denied, "denied", "no permission for " + file};
     case SQLITE_CANTOPEN:
+      if (failure.code == SQLITE_CANTOPEN_SYMLINK)
+        return {Errc::invalid, "symlink", file + " is a symbolic link; name the file itself"};
       if (error == EMFILE || error == ENFILE)
         return {Errc::unavailable, "no_descriptors",
                 "cannot open " + file + ": " + words_of(error)};
-      return {
-          error == 0 ? Errc::unavailable : code_of(error), "cannot_open",
-          "cannot open " + file + " or its -wal and -shm" + (error ? ": " + words_of(error) : "")};
+      return {error == 0 ? Errc::unavailable : code_of(error), "cannot_create",
+              "cannot open or create " + file + ", its -wal or its -shm" +
+                  (error ? ": " + words_of(error) : "")};
     case SQLITE_NOTADB:
       return {Errc::corrupt, "not_a_database",
               file + " is not a SQLite database; name another file, or move it away"};

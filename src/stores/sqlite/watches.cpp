@@ -26,29 +26,33 @@ void Watches::drop(const ClaimId& claim) noexcept {
   std::erase_if(watches_, [&](const Watch& old) { return old.claim == claim; });
 }
 
-std::vector<std::string> Watches::check(const LiveFile& live, BootTime now, BootTime& again) {
-  std::vector<std::string> died;
+std::vector<core::Party> Watches::due(BootTime now, BootTime& again) {
+  std::vector<core::Party> parties;
   std::lock_guard lock(mutex_);
-  if (watches_.empty()) due_ = BootTime::max();
   if (now >= due_) {
     due_ = BootTime::max();
-    std::vector<std::pair<core::Party, bool>> judged;  // many wait for the same few
-    const auto dead = [&](const core::Party& party) {
-      for (const auto& [known, is_dead] : judged)
-        if (known == party) return is_dead;
-      return judged.emplace_back(party, live.dead(party)).second;
-    };
-    std::erase_if(watches_, [&](Watch& watch) {
-      if (std::any_of(watch.parties.begin(), watch.parties.end(), dead)) {
-        died.push_back(std::move(watch.name));
-        return true;
-      }
+    for (const Watch& watch : watches_) {
       due_ = std::min(due_, now + pace(watch));
-      return false;
-    });
+      for (const core::Party& party : watch.parties)  // many wait for the same few
+        if (std::ranges::find(parties, party) == parties.end()) parties.push_back(party);
+    }
   }
   again = due_;
-  return died;
+  return parties;
+}
+
+std::vector<std::string> Watches::check(const LiveFile& live, BootTime now, BootTime& again) {
+  auto dead = due(now, again);
+  std::erase_if(dead, [&](const core::Party& party) { return !live.dead(party); });
+  std::vector<std::string> names;
+  if (dead.empty()) return names;
+  std::lock_guard lock(mutex_);
+  std::erase_if(watches_, [&](Watch& watch) {
+    if (std::ranges::find_first_of(watch.parties, dead) == watch.parties.end()) return false;
+    names.push_back(std::move(watch.name));
+    return true;
+  });
+  return names;
 }
 
 }  // namespace holdfast::stores::sqlite

@@ -29,6 +29,8 @@ class Watches {
   std::vector<std::string> check(const LiveFile& live, BootTime now, BootTime& again);
 
  private:
+  std::vector<core::Party> due(BootTime now, BootTime& again);
+
   std::mutex mutex_;
   std::vector<Watch> watches_;
   BootTime due_ = BootTime::max();

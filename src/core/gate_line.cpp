@@ -1,0 +1,358 @@
+// The line of waiters and the asks that are made for its head.
+#include <new>
+#include <utility>
+
+#include "core/gate.hpp"
+
+namespace holdfast::core {
+namespace {
+
+// Between trials at a store that is in trouble.
+Nanos back_off(std::uint32_t attempt, Entropy& entropy) {
+  const std::uint32_t doublings = std::min(attempt, 6U);
+  const Nanos most = std::min<Nanos>(Millis(25) * (1 << doublings), Millis(1000));
+  return most / 2 + Nanos(static_cast<std::int64_t>(entropy.draw() %
+                                                    static_cast<std::uint64_t>(most.count() / 2)));
+}
+
+// The slow pace of those who wait for a message: it heals a lost one. ttl/2 ± 25 %.
+Nanos slow_pace(Millis ttl, Entropy& entropy) {
+  const Nanos half = Nanos(ttl) / 2;
+  return half - half / 4 +
+         Nanos(static_cast<std::int64_t>(entropy.draw() %
+                                         static_cast<std::uint64_t>(half.count() / 2 + 1)));
+}
+
+ClaimId fresh_id(Entropy& entropy) {
+  ClaimId id;
+  for (std::size_t i = 0; i < id.size(); i += 8) {
+    const std::uint64_t bits = entropy.draw();
+    for (std::size_t j = 0; j < 8; ++j) id[i + j] = static_cast<std::uint8_t>(bits >> (8 * j));
+  }
+  return id;
+}
+
+std::unique_ptr<Failure> make_failure(Problem problem,
+                                      std::shared_ptr<const Holder> holder) noexcept {
+  std::unique_ptr<Failure> failure(new (std::nothrow) Failure);
+  if (failure) *failure = {std::move(problem), std::move(holder)};
+  return failure;
+}
+
+}  // namespace
+
+// ── the line ────────────────────────────────────────────────────────────────────────────────────
+
+void Gate::arrive(Waiter& waiter, const Moment& moment, Orders& orders) {
+  waiter.arrived = moment.now;
+  if (waiter.left) return settle(waiter, Errc::cancelled, {Errc::cancelled, "cancelled", {}}, {});
+  if (closed_) return settle(waiter, Errc::cancelled, {Errc::cancelled, "closed", {}}, {});
+  if (enter_again(waiter, moment, orders)) return;
+  Problem problem;
+  if (differs(*waiter.wish, problem)) return settle(waiter, Errc::invalid, std::move(problem), {});
+  if (line_.empty() && !front_)
+    for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
+      if (joinable(*claim, waiter, moment) && give(*claim, waiter, moment)) return;
+
+  waiter.state = Waiter::State::in_line;
+  line_.push_back(waiter);
+  if (!waiter.queue) ++triers_;
+  look_at_line_ = std::min(look_at_line_, waiter.watched_deadline());
+  if (silent_since_ != never) look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
+  if (front_ && front_->state != Claim::State::asking) refuse_triers();
+  pump(moment);
+}
+
+void Gate::leave(Waiter& waiter, Errc why, const Moment& moment, Orders&) {
+  if (waiter.state == Waiter::State::fresh) waiter.left = true;
+  if (waiter.state != Waiter::State::in_line) return;
+  if (why == Errc::busy) {
+    settle_timed_out(waiter);
+  } else {
+    settle(waiter, why, {why, "cancelled", {}}, {});
+  }
+  withdraw_unwanted(moment);
+  pump(moment);
+}
+
+void Gate::settle(Waiter& waiter, Errc errc, Problem problem,
+                  std::shared_ptr<const Holder> holder) {
+  if (waiter.state == Waiter::State::in_line && !waiter.queue) --triers_;
+  waiter.unlink();
+  waiter.errc = errc;
+  if (errc != Errc{}) waiter.failure = make_failure(std::move(problem), std::move(holder));
+  waiter.state = Waiter::State::settled;
+  settled_.push_back(waiter);
+}
+
+void Gate::settle_timed_out(Waiter& waiter) {
+  if (full()) return settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, local_holder());
+  if (trouble_) return settle(waiter, Errc::unavailable, trouble_->problem, {});
+  settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, holder_);
+}
+
+bool Gate::take_settled(Waiter& waiter) noexcept {
+  if (waiter.state != Waiter::State::settled) return false;
+  waiter.unlink();
+  waiter.delivered.store(true, std::memory_order_release);
+  return true;
+}
+
+// Those who want no place in line are answered as soon as it is clear that there would be a wait.
+void Gate::refuse_triers() {
+  for (Waiter* waiter = line_.front(); waiter && triers_ > 0;) {
+    Waiter* next = line_.next(*waiter);
+    if (!waiter->queue) settle_timed_out(*waiter);
+    waiter = next;
+  }
+}
+
+void Gate::expire_waiters(const Moment& moment) {
+  look_at_line_ = never;
+  for (Waiter* waiter = line_.front(); waiter;) {
+    Waiter* next = line_.next(*waiter);
+    const BootTime patient_until =
+        silent_since_ == never ? never : std::max(waiter->arrived, silent_since_) + terms_.patience;
+    if (waiter->watched_deadline() <= moment.now) {
+      settle_timed_out(*waiter);
+    } else if (patient_until <= moment.now) {
+      settle(*waiter, Errc::unavailable,
+             trouble_ ? trouble_->problem : Problem{Errc::unavailable, "silent", {}}, {});
+    } else {
+      look_at_line_ = std::min({look_at_line_, waiter->watched_deadline(), patient_until});
+    }
+    waiter = next;
+  }
+  withdraw_unwanted(moment);
+}
+
+const Wish* Gate::present_wish() const noexcept {
+  if (front_) return front_->wish.get();
+  if (const Claim* held = held_.front()) return held->wish.get();
+  if (const Waiter* head = line_.front()) return head->wish.get();
+  return nullptr;
+}
+
+bool Gate::differs(const Wish& wish, Problem& problem) const {
+  const Wish* present = present_wish();
+  if (!present || (present->kind == wish.kind && present->capacity == wish.capacity)) return false;
+  const auto described = [](const Wish& of) {
+    return std::string(to_string(of.kind)) + " of capacity " + std::to_string(of.capacity);
+  };
+  problem = {
+      Errc::invalid, "kind_differs",
+      "it is in use as a " + described(*present) + " and was asked for as a " + described(wish)};
+  return true;
+}
+
+std::shared_ptr<const Holder> Gate::local_holder() const {
+  const Claim* claim = held_.front();
+  if (!claim) return {};
+  auto holder = std::make_shared<Holder>();
+  holder->name = name_;
+  holder->who = std::string(claim->ask.about);
+  holder->token = token_of(terms_.traits, claim->number, claim->turn);
+  holder->weight = claim->ask.weight;
+  holder->capacity = claim->ask.capacity;
+  return holder;
+}
+
+// ── the asks ────────────────────────────────────────────────────────────────────────────────────
+
+bool Gate::serves(const Claim& claim, const Waiter& waiter) const noexcept {
+  const Wish& wish = *waiter.wish;
+  return claim.ask.kind == wish.kind && claim.ask.capacity == wish.capacity &&
+         claim.ask.weight == wish.weight && claim.ask.purpose == wish.purpose &&
+         claim.ask.lock_delay == wish.lock_delay && wish.ttl <= claim.ask.ttl;
+}
+
+bool Gate::wanted(const Claim& claim) const noexcept {
+  const Waiter* head = line_.front();
+  return head && serves(claim, *head);
+}
+
+void Gate::pump(const Moment& moment) {
+  while (!front_) {
+    Waiter* head = line_.front();
+    if (!head) return;
+    if (full()) return refuse_triers();
+    if (head->wish->exclusive() && releasing_ > 0) return;
+    ask_for(*head, moment);
+  }
+}
+
+void Gate::ask_for(Waiter& head, const Moment& moment) {
+  Claim* claim = make_claim();
+  if (!claim)
+    return settle(head, Errc::unavailable, {Errc::unavailable, "resource", "out of memory"}, {});
+  const Wish& wish = *head.wish;
+  claim->wish = head.wish;
+  claim->ask.name = name_;
+  claim->ask.claim = fresh_id(moment.entropy);
+  claim->ask.kind = wish.kind;
+  claim->ask.capacity = wish.capacity;
+  claim->ask.weight = wish.weight;
+  claim->ask.ttl = wish.ttl;
+  claim->ask.lock_delay = wish.lock_delay;
+  claim->ask.purpose = wish.purpose;
+  claim->ask.queue = head.queue;
+  claim->ask.fair = wish.fair;
+  claim->ask.about = wish.about.empty() ? std::string_view(terms_.about) : wish.about;
+  claim->ttl = wish.ttl;
+  // A claim of ours that may still be in the store goes in the same step: no process ever waits for
+  // its own orphan. One whose release is merely on its way needs no naming.
+  for (Claim* owed = owed_.front(); owed; owed = owed_.next(*owed)) {
+    if (owed->releasing) continue;
+    claim->ask.instead = owed->ask.claim;
+    claim->ask.instead_ttl = owed->drop.ttl;
+    break;
+  }
+  front_ = claim;
+  order(*claim, Claim::Order::ask);
+}
+
+void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
+  claim.asking = false;
+  const bool executed = answer.said == Said::yes || answer.said == Said::queued ||
+                        answer.said == Said::gone ||
+                        (answer.said == Said::no && answer.problem.errc == Errc::busy);
+  if (executed) {
+    settle_replaced(claim);
+    note_silence(nullptr, moment);
+  }
+  switch (answer.said) {
+    case Said::yes:
+      hold_from(claim, end_of(claim.asked_at, answer.ttl, terms_.traits.granularity), answer.number,
+                answer.ttl, moment, orders);
+      break;
+    case Said::queued: stand_in_line(claim, answer, moment, orders); break;
+    case Said::no: refused(claim, answer, moment); break;
+    case Said::gone:
+      claim.placed = false;
+      fail_served(claim,
+                  {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
+      forget_front(moment);
+      break;
+    case Said::unknown:
+      claim.doubtful = true;
+      unanswered(claim, answer.problem, moment);
+      break;
+  }
+  pump(moment);
+}
+
+void Gate::stand_in_line(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
+  claim.state = Claim::State::queued;
+  claim.placed = true;
+  claim.answered_ask = claim.asked_at;
+  claim.answered_us = answer.store_us;
+  holder_ = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
+  Nanos pace = slow_pace(claim.ask.ttl, moment.entropy);
+  if (!terms_.traits.notifies)
+    pace = std::min<Nanos>(pace, terms_.next_delay(++claim.attempts, moment.entropy.draw()));
+  if (answer.ttl > Millis(0)) pace = std::min<Nanos>(pace, answer.ttl + Millis(1));
+  claim.next_at = moment.now + pace;
+  refuse_triers();
+  if (!wanted(claim)) return withdraw_unwanted(moment);
+  if (claim.early) return handed(claim, moment, orders);
+  if (std::exchange(claim.look_again, false)) order(claim, Claim::Order::ask);
+}
+
+void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
+  if (answer.problem.errc == Errc::unavailable) return unanswered(claim, answer.problem, moment);
+  if (answer.problem.errc != Errc::busy) {
+    fail_served(claim, answer.problem);
+    return forget_front(moment);
+  }
+  claim.placed = false;
+  holder_ = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
+  if (claim.ask.queue) {
+    pause(claim, terms_.next_delay(claim.attempts + 1, moment.entropy.draw()), moment);
+    refuse_triers();
+    return withdraw_unwanted(moment);
+  }
+  Waiter* head = line_.front();
+  if (head && !head->queue && serves(claim, *head)) settle_timed_out(*head);
+  forget_front(moment);
+}
+
+// The store did not answer, or said that it cannot now: the same ask again, while somebody waits.
+void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment) {
+  note_silence(&problem, moment);
+  Waiter* head = line_.front();
+  if (head && head->queue && serves(claim, *head)) {
+    pause(claim, back_off(claim.attempts, moment.entropy), moment);
+    return refuse_triers();
+  }
+  if (head && serves(claim, *head)) settle(*head, Errc::unavailable, problem, {});
+  forget_front(moment);
+}
+
+void Gate::pause(Claim& claim, Nanos delay, const Moment& moment) {
+  claim.state = Claim::State::pausing;
+  claim.next_at = moment.now + delay;
+  ++claim.attempts;
+}
+
+void Gate::fail_served(Claim& claim, const Problem& problem) {
+  for (Waiter* waiter = line_.front(); waiter && serves(claim, *waiter);) {
+    Waiter* next = line_.next(*waiter);
+    settle(*waiter, problem.errc, problem, {});
+    waiter = next;
+  }
+}
+
+void Gate::note_silence(const Problem* problem, const Moment& moment) {
+  if (!problem) {
+    silent_since_ = never;
+    trouble_.reset();
+    return;
+  }
+  trouble_ = make_failure(*problem, {});
+  if (trouble_) trouble_->problem.errc = Errc::unavailable;
+  if (silent_since_ != never) return;
+  silent_since_ = moment.now;
+  look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
+}
+
+// The ask was executed, so the claim that it named as replaced is out of the store.
+void Gate::settle_replaced(const Claim& by) {
+  if (by.ask.instead_ttl == Millis(0)) return;
+  for (Claim* owed = owed_.front(); owed; owed = owed_.next(*owed))
+    if (owed->ask.claim == by.ask.instead) return retire(*owed);
+}
+
+void Gate::withdraw_unwanted(const Moment& moment) {
+  if (front_ && !front_->asking && !wanted(*front_)) forget_front(moment);
+}
+
+void Gate::forget_front(const Moment& moment) {
+  if (front_->doubtful || front_->placed) return owe(*front_, front_->doubtful, moment.now, moment);
+  retire(*std::exchange(front_, nullptr));
+}
+
+void Gate::granted(const ClaimId& id, const Answer& answer, const Moment& moment, Orders& orders) {
+  if (!front_ || front_->ask.claim != id) return;
+  Claim& claim = *front_;
+  claim.early = true;
+  claim.early_us = answer.store_us;
+  claim.early_ttl = answer.ttl;
+  claim.early_number = answer.number;
+  if (claim.state == Claim::State::queued && !claim.asking) {
+    handed(claim, moment, orders);
+    pump(moment);
+  } else if (claim.state == Claim::State::pausing) {
+    order(claim, Claim::Order::ask);
+  }
+}
+
+void Gate::look(const Moment&, Orders&) {
+  if (!front_) return;
+  if (front_->asking || front_->state == Claim::State::asking) {
+    front_->look_again = true;
+  } else if (front_->state != Claim::State::confirming) {
+    order(*front_, Claim::Order::ask);
+  }
+}
+
+}  // namespace holdfast::core
