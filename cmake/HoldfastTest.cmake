@@ -18,6 +18,6 @@ function(holdfast_add_test name)
   endif()
   gtest_discover_tests(${name}
     TEST_PREFIX ${arg_LABEL}.
-    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()

@@ -1,6 +1,5 @@
 #include "cli/location.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -62,12 +61,7 @@ std::string default_url() {
     throw bad_configuration(
         "no store is given and HOME is not set; write --store URL, for example --store "
         "sqlite:FILE");
-  folder += "/holdfast";
-  // If one cannot be made, the store says so when it is opened.
-  for (auto slash = folder.find('/', 1); slash != folder.npos; slash = folder.find('/', slash + 1))
-    ::mkdir(folder.substr(0, slash).c_str(), 0700);
-  ::mkdir(folder.c_str(), 0700);
-  return std::string(sqlite) + percent_encoded(folder, "/") + "/locks.db";
+  return std::string(sqlite) + percent_encoded(folder, "/") + "/holdfast/locks.db";
 }
 
 }  // namespace

@@ -14,6 +14,20 @@ namespace holdfast::core {
 struct OfGate;
 struct OfOutbox;
 
+// What a claim needs only until it is granted.
+struct Attempt {
+  Ask ask;                       // its name lives in the gate, its text in the wish
+  BootTime answered_at;          // when the last ask that was answered `queued` left …
+  std::int64_t answered_us = 0;  // … and the store's time in its answer
+  Millis early_ttl{};            // granted by a message before its own ask was answered …
+  std::uint64_t early_number = 0;
+  std::int64_t early_us = 0;
+  bool early = false;
+  bool look_again = false;  // something changed while the ask was under way
+
+  virtual ~Attempt() = default;  // the runtime hangs its call on it
+};
+
 struct Claim : Link<OfGate>, Link<OfOutbox> {
   enum class State : std::uint8_t { asking, queued, pausing, confirming, held, lost, owed, gone };
   enum class Order : std::uint8_t { none, ask, renew, drop };
@@ -25,39 +39,33 @@ struct Claim : Link<OfGate>, Link<OfOutbox> {
   bool dropping = false;      // a release is
   bool doubtful = false;      // an ask was not answered: it may be, or yet come, in the store
   bool placed = false;        // it is in the store, as far as we were told
-  bool early = false;         // granted by a message before its own ask was answered
-  bool look_again = false;    // something changed while the ask was under way
   bool releasing = false;     // its first release is not answered yet: the line waits for that
   bool at_risk = false;
-  std::uint8_t helpers = 0;  // threads that stand behind one of its calls
+  Said drop_said{};           // what its release was answered
+  std::uint16_t helpers = 0;  // threads that stand behind one of its calls
 
+  std::uint32_t weight = 1;
+  std::uint32_t turn = 0;      // of the in-process handover
+  std::uint32_t attempts = 0;  // of asking, or of releasing
+  ClaimId id{};
   std::shared_ptr<const Wish> wish;  // of the waiter it was made for
-  Ask ask;                           // its name lives in the gate, its text in the wish
+  std::unique_ptr<Attempt> attempt;  // until it is granted
   Drop drop;
   Millis ttl{};  // as granted
   std::uint64_t number = 0;
-  std::uint32_t turn = 0;  // of the in-process handover
-  std::uint32_t attempts = 0;
-  Said drop_said{};  // what its release was answered
 
-  BootTime answer_by;            // deadline of the ask or drop under way
-  BootTime asked_at;             // t0 of the ask under way or last answered
-  BootTime answered_ask;         // t0 of the last ask answered `queued` …
-  std::int64_t answered_us = 0;  // … and the store's time in it
-  BootTime renewed_at;           // t0 of the renewal under way
-  Nanos wall_at_send{};          // wall clock ahead of boot clock when the last request left …
-  Nanos wall_proven{};           // … and when the one that proved the lease did
+  BootTime answer_by;    // deadline of the call under way
+  BootTime sent_at;      // t0 of the ask or renewal under way, or of the last one
+  Nanos wall_at_send{};  // wall clock ahead of boot clock when the last request left …
+  Nanos wall_proven{};   // … and when the one that proved the lease did
   BootTime granted_at;
   BootTime until = never;    // when lost() fires; `margin` before the end
   BootTime next_at = never;  // next renewal, ask or drop
   BootTime ends_at = never;  // lost: let go at the latest. owed: forgiven
-  std::int64_t early_us = 0;
-  Millis early_ttl{};
-  std::uint64_t early_number = 0;
 
   List<Hold, OfClaim> holds;
 
-  virtual ~Claim() = default;  // the runtime hangs its calls on it
+  virtual ~Claim() = default;  // the runtime hangs its call on it
   bool under_way() const noexcept { return asking || renewing || dropping; }
 };
 

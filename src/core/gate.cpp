@@ -36,9 +36,9 @@ void Gate::retire(Claim& claim) noexcept {
 }
 
 void Gate::unattend(Claim& claim) noexcept {
-  --claim.helpers;
-  if (claim.state == Claim::State::gone && !claim.under_way() && claim.helpers == 0)
-    end_claim(&claim);
+  if (--claim.helpers > 0) return;
+  if (claim.state == Claim::State::held) claim.attempt.reset();
+  if (claim.state == Claim::State::gone && !claim.under_way()) end_claim(&claim);
 }
 
 // ── what is to be done ──────────────────────────────────────────────────────────────────────────
@@ -54,7 +54,7 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
   while (orders.losses < Orders::room) {
     Hold* hold = mourned_.pop_front();
     if (!hold) break;
-    if (hold->loss) orders.loss[orders.losses++] = hold->shared_from_this();
+    if (hold->loss.stop_possible()) orders.loss[orders.losses++] = hold->shared_from_this();
   }
   if (!collector.starts) {
     orders.hand |= !outbox_.empty();
@@ -66,12 +66,12 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
     if (!claim) break;
     orders.start[orders.starts++] = {claim, claim->order};
     claim->wall_at_send = moment.wall_ahead;
-    claim->answer_by = moment.now + answer_within(claim->ask.ttl);
+    claim->answer_by = moment.now + answer_within(claim->wish->ttl);
     switch (std::exchange(claim->order, Claim::Order::none)) {
       case Claim::Order::none: break;
       case Claim::Order::ask: {
         claim->asking = true;
-        claim->asked_at = moment.now;
+        claim->sent_at = moment.now;
         const Waiter* head = line_.front();
         if (head && head->deadline > moment.now)
           claim->answer_by = std::min(claim->answer_by, head->deadline);
@@ -81,7 +81,7 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
       }
       case Claim::Order::renew:
         claim->renewing = true;
-        claim->renewed_at = moment.now;
+        claim->sent_at = moment.now;
         claim->answer_by =
             moment.now + std::clamp<Nanos>(Nanos(claim->ttl) / 6, Millis(100), Millis(5000));
         break;

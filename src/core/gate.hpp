@@ -96,7 +96,7 @@ class Gate {
   bool idle() const noexcept;  // nothing held, waiting, owed or under way
 
  protected:
-  virtual Claim* make_claim() noexcept = 0;  // null: no memory
+  virtual Claim* make_claim() noexcept = 0;  // with its attempt; null: no memory
   virtual void end_claim(Claim* claim) noexcept = 0;
 
  private:
@@ -120,7 +120,12 @@ class Gate {
   void refused(Claim& claim, const Answer& answer, const Moment& moment);
   void unanswered(Claim& claim, const Problem& problem, const Moment& moment);
   void fail_served(Claim& claim, const Problem& problem);
+  bool silent() const noexcept { return news_ && news_->silent_since != never; }
   void note_silence(const Problem* problem, const Moment& moment);
+  void note_holder(const Answer& answer);
+  std::string_view about(const Wish& wish) const noexcept {
+    return wish.about.empty() ? std::string_view(terms_.about) : wish.about;
+  }
   void settle_replaced(const Claim& by);
   void withdraw_unwanted(const Moment& moment);
   void forget_front(const Moment& moment);  // the claim is not in the store
@@ -147,6 +152,13 @@ class Gate {
   void note(Orders& orders, Event::Kind kind, Token token, const char* reason) const noexcept;
   Claim* find_held(const ClaimId& id) const noexcept;
 
+  // What the store last said of the others, or why it says nothing.
+  struct News {
+    std::shared_ptr<const Holder> holder;
+    Problem trouble;
+    BootTime silent_since = never;
+  };
+
   const std::string name_;
   const Terms& terms_;
   List<Waiter, OfLine> line_;
@@ -156,9 +168,7 @@ class Gate {
   List<Claim, OfGate> owed_;
   List<Claim, OfOutbox> outbox_;
   List<Hold, OfMourned> mourned_;
-  std::unique_ptr<Failure> trouble_;      // why the store does not answer, while it does not
-  std::shared_ptr<const Holder> holder_;  // who holds it, as the store last said
-  BootTime silent_since_ = never;
+  std::unique_ptr<News> news_;     // none while it is held here
   BootTime look_at_line_ = never;  // not later than the first deadline or end of patience in line
   std::uint32_t triers_ = 0;       // in line without wanting a place in it
   std::uint32_t releasing_ = 0;    // owed claims whose first release is under way

@@ -21,14 +21,15 @@ BootTime limited(BootTime from, Millis span) { return span == forever ? never : 
 
 // Granted by a message. If that took too long to be worth much, a renewal confirms it first.
 void Gate::handed(Claim& claim, const Moment& moment, Orders& orders) {
-  claim.early = false;
-  claim.number = claim.early_number;
-  const auto apart = std::chrono::microseconds(claim.early_us - claim.answered_us);
-  const BootTime end = end_of_handed(claim.answered_ask, apart, moment.now, claim.early_ttl,
+  Attempt& attempt = *claim.attempt;
+  attempt.early = false;
+  claim.number = attempt.early_number;
+  const auto apart = std::chrono::microseconds(attempt.early_us - attempt.answered_us);
+  const BootTime end = end_of_handed(attempt.answered_at, apart, moment.now, attempt.early_ttl,
                                      terms_.traits.granularity);
-  const bool fresh =
-      apart.count() >= 0 && end - claim.wish->margin - moment.now >= Nanos(claim.early_ttl) / 4;
-  if (fresh) return hold_from(claim, end, claim.number, claim.early_ttl, moment, orders);
+  const Nanos worth = end - claim.wish->margin - moment.now;
+  if (apart.count() >= 0 && worth >= Nanos(attempt.early_ttl) / 4)
+    return hold_from(claim, end, claim.number, attempt.early_ttl, moment, orders);
   claim.state = Claim::State::confirming;
   order(claim, Claim::Order::renew);
 }
@@ -50,6 +51,8 @@ void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis tt
     return owe(claim, claim.doubtful, moment.now, moment);
   }
   front_ = nullptr;
+  news_.reset();
+  if (claim.helpers == 0) claim.attempt.reset();
   claim.state = Claim::State::held;
   claim.next_at = terms_.session() ? never : end - less_drift(ttl) + renew_after(ttl);
   held_.push_back(claim);
@@ -127,7 +130,7 @@ bool Gate::enter_again(Waiter& waiter, const Moment& moment, Orders& orders) {
            {});
   } else if (differs(*waiter.wish, problem)) {
     settle(waiter, Errc::invalid, std::move(problem), {});
-  } else if (waiter.wish->weight > claim.ask.weight) {
+  } else if (waiter.wish->weight > claim.weight) {
     settle(waiter, Errc::invalid,
            {Errc::invalid, "upgrade",
             "whoever holds a part cannot wait for more of it: it would wait for itself"},
@@ -150,8 +153,8 @@ bool Gate::full() const noexcept {
   std::uint64_t weights = 0;
   std::uint32_t capacity = 1;
   for (const Claim* claim = held_.front(); claim; claim = held_.next(const_cast<Claim&>(*claim))) {
-    weights += claim->ask.weight;
-    capacity = claim->ask.capacity;
+    weights += claim->weight;
+    capacity = claim->wish->capacity;
   }
   return weights >= capacity;
 }
@@ -207,7 +210,7 @@ void Gate::owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& mome
   claim.state = Claim::State::owed;
   ++debts_;
   claim.attempts = 0;
-  claim.drop = {name_, claim.ask.claim, doubtful, std::max(claim.ttl, claim.ask.ttl)};
+  claim.drop = {name_, claim.id, doubtful, std::max(claim.ttl, claim.wish->ttl)};
   claim.ends_at = moment.now + with_drift(claim.drop.ttl);
   owed_.push_back(claim);
   if (drop_at <= moment.now) {
@@ -235,11 +238,11 @@ void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Ord
 
 bool Gate::can_downgrade(const Hold& hold, std::uint32_t weight) const noexcept {
   return hold.claim && hold.claim->state == Claim::State::held &&
-         hold.claim->ask.kind == Kind::rw && hold.claim->ask.weight > weight;
+         hold.claim->wish->kind == Kind::rw && hold.claim->weight > weight;
 }
 
 void Gate::downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, Orders&) {
-  claim.ask.weight = weight;
+  claim.weight = weight;
   pump(moment);
 }
 
@@ -260,7 +263,7 @@ void Gate::close(const Moment& moment, Orders& orders) {
 void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
   claim.renewing = false;
   if (claim.state == Claim::State::gone) return retire(claim);
-  const BootTime end = end_of(claim.renewed_at, answer.ttl, terms_.traits.granularity);
+  const BootTime end = end_of(claim.sent_at, answer.ttl, terms_.traits.granularity);
   if (claim.state == Claim::State::confirming) {
     if (answer.said == Said::yes) {
       hold_from(claim, end, claim.number, answer.ttl, moment, orders);
@@ -269,7 +272,7 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
       forget_front(moment);
     } else {
       note_silence(&answer.problem, moment);
-      pause(claim, renew_again_after(claim.ask.ttl), moment);
+      pause(claim, renew_again_after(claim.wish->ttl), moment);
     }
     return pump(moment);
   }
@@ -281,7 +284,7 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
     claim.ttl = answer.ttl;
     claim.wall_proven = claim.wall_at_send;
     claim.until = std::max(claim.until, end - claim.wish->margin);
-    claim.next_at = claim.renewed_at + renew_after(answer.ttl);
+    claim.next_at = claim.sent_at + renew_after(answer.ttl);
     set_until(claim);
     if (std::exchange(claim.at_risk, false)) note(orders, Event::Kind::safe, token, "");
     note(orders, Event::Kind::renewed, token, "");
@@ -297,7 +300,7 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
 void Gate::gone(const ClaimId& id, const Moment& moment, Orders& orders) {
   if (Claim* claim = find_held(id)) {
     if (claim->state == Claim::State::held) lose(*claim, "gone", moment, orders);
-  } else if (front_ && front_->ask.claim == id && !front_->asking) {
+  } else if (front_ && front_->id == id && !front_->asking) {
     fail_served(*front_,
                 {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
     forget_front(moment);
@@ -307,7 +310,7 @@ void Gate::gone(const ClaimId& id, const Moment& moment, Orders& orders) {
 
 Claim* Gate::find_held(const ClaimId& id) const noexcept {
   for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
-    if (claim->ask.claim == id) return claim;
+    if (claim->id == id) return claim;
   return nullptr;
 }
 

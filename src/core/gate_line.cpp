@@ -58,7 +58,7 @@ void Gate::arrive(Waiter& waiter, const Moment& moment, Orders& orders) {
   line_.push_back(waiter);
   if (!waiter.queue) ++triers_;
   look_at_line_ = std::min(look_at_line_, waiter.watched_deadline());
-  if (silent_since_ != never) look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
+  if (silent()) look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
   if (front_ && front_->state != Claim::State::asking) refuse_triers();
   pump(moment);
 }
@@ -87,8 +87,8 @@ void Gate::settle(Waiter& waiter, Errc errc, Problem problem,
 
 void Gate::settle_timed_out(Waiter& waiter) {
   if (full()) return settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, local_holder());
-  if (trouble_) return settle(waiter, Errc::unavailable, trouble_->problem, {});
-  settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, holder_);
+  if (silent()) return settle(waiter, Errc::unavailable, news_->trouble, {});
+  settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, news_ ? news_->holder : nullptr);
 }
 
 bool Gate::take_settled(Waiter& waiter) noexcept {
@@ -112,12 +112,11 @@ void Gate::expire_waiters(const Moment& moment) {
   for (Waiter* waiter = line_.front(); waiter;) {
     Waiter* next = line_.next(*waiter);
     const BootTime patient_until =
-        silent_since_ == never ? never : std::max(waiter->arrived, silent_since_) + terms_.patience;
+        silent() ? std::max(waiter->arrived, news_->silent_since) + terms_.patience : never;
     if (waiter->watched_deadline() <= moment.now) {
       settle_timed_out(*waiter);
     } else if (patient_until <= moment.now) {
-      settle(*waiter, Errc::unavailable,
-             trouble_ ? trouble_->problem : Problem{Errc::unavailable, "silent", {}}, {});
+      settle(*waiter, Errc::unavailable, news_->trouble, {});
     } else {
       look_at_line_ = std::min({look_at_line_, waiter->watched_deadline(), patient_until});
     }
@@ -150,10 +149,10 @@ std::shared_ptr<const Holder> Gate::local_holder() const {
   if (!claim) return {};
   auto holder = std::make_shared<Holder>();
   holder->name = name_;
-  holder->who = std::string(claim->ask.about);
+  holder->who = std::string(about(*claim->wish));
   holder->token = token_of(terms_.traits, claim->number, claim->turn);
-  holder->weight = claim->ask.weight;
-  holder->capacity = claim->ask.capacity;
+  holder->weight = claim->weight;
+  holder->capacity = claim->wish->capacity;
   return holder;
 }
 
@@ -161,9 +160,9 @@ std::shared_ptr<const Holder> Gate::local_holder() const {
 
 bool Gate::serves(const Claim& claim, const Waiter& waiter) const noexcept {
   const Wish& wish = *waiter.wish;
-  return claim.ask.kind == wish.kind && claim.ask.capacity == wish.capacity &&
-         claim.ask.weight == wish.weight && claim.ask.purpose == wish.purpose &&
-         claim.ask.lock_delay == wish.lock_delay && wish.ttl <= claim.ask.ttl;
+  return claim.weight == wish.weight && claim.wish->kind == wish.kind &&
+         claim.wish->capacity == wish.capacity && claim.wish->purpose == wish.purpose &&
+         claim.wish->lock_delay == wish.lock_delay && wish.ttl <= claim.wish->ttl;
 }
 
 bool Gate::wanted(const Claim& claim) const noexcept {
@@ -187,24 +186,27 @@ void Gate::ask_for(Waiter& head, const Moment& moment) {
     return settle(head, Errc::unavailable, {Errc::unavailable, "resource", "out of memory"}, {});
   const Wish& wish = *head.wish;
   claim->wish = head.wish;
-  claim->ask.name = name_;
-  claim->ask.claim = fresh_id(moment.entropy);
-  claim->ask.kind = wish.kind;
-  claim->ask.capacity = wish.capacity;
-  claim->ask.weight = wish.weight;
-  claim->ask.ttl = wish.ttl;
-  claim->ask.lock_delay = wish.lock_delay;
-  claim->ask.purpose = wish.purpose;
-  claim->ask.queue = head.queue;
-  claim->ask.fair = wish.fair;
-  claim->ask.about = wish.about.empty() ? std::string_view(terms_.about) : wish.about;
+  claim->id = fresh_id(moment.entropy);
+  claim->weight = wish.weight;
   claim->ttl = wish.ttl;
+  Ask& ask = claim->attempt->ask;
+  ask.name = name_;
+  ask.claim = claim->id;
+  ask.kind = wish.kind;
+  ask.capacity = wish.capacity;
+  ask.weight = wish.weight;
+  ask.ttl = wish.ttl;
+  ask.lock_delay = wish.lock_delay;
+  ask.purpose = wish.purpose;
+  ask.queue = head.queue;
+  ask.fair = wish.fair;
+  ask.about = about(wish);
   // A claim of ours that may still be in the store goes in the same step: no process ever waits for
   // its own orphan. One whose release is merely on its way needs no naming.
   for (Claim* owed = owed_.front(); owed; owed = owed_.next(*owed)) {
     if (owed->releasing) continue;
-    claim->ask.instead = owed->ask.claim;
-    claim->ask.instead_ttl = owed->drop.ttl;
+    ask.instead = owed->id;
+    ask.instead_ttl = owed->drop.ttl;
     break;
   }
   front_ = claim;
@@ -222,7 +224,7 @@ void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Or
   }
   switch (answer.said) {
     case Said::yes:
-      hold_from(claim, end_of(claim.asked_at, answer.ttl, terms_.traits.granularity), answer.number,
+      hold_from(claim, end_of(claim.sent_at, answer.ttl, terms_.traits.granularity), answer.number,
                 answer.ttl, moment, orders);
       break;
     case Said::queued: stand_in_line(claim, answer, moment, orders); break;
@@ -244,18 +246,19 @@ void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Or
 void Gate::stand_in_line(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
   claim.state = Claim::State::queued;
   claim.placed = true;
-  claim.answered_ask = claim.asked_at;
-  claim.answered_us = answer.store_us;
-  holder_ = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
-  Nanos pace = slow_pace(claim.ask.ttl, moment.entropy);
+  Attempt& attempt = *claim.attempt;
+  attempt.answered_at = claim.sent_at;
+  attempt.answered_us = answer.store_us;
+  note_holder(answer);
+  Nanos pace = slow_pace(claim.wish->ttl, moment.entropy);
   if (!terms_.traits.notifies)
     pace = std::min<Nanos>(pace, terms_.next_delay(++claim.attempts, moment.entropy.draw()));
   if (answer.ttl > Millis(0)) pace = std::min<Nanos>(pace, answer.ttl + Millis(1));
   claim.next_at = moment.now + pace;
   refuse_triers();
   if (!wanted(claim)) return withdraw_unwanted(moment);
-  if (claim.early) return handed(claim, moment, orders);
-  if (std::exchange(claim.look_again, false)) order(claim, Claim::Order::ask);
+  if (attempt.early) return handed(claim, moment, orders);
+  if (std::exchange(attempt.look_again, false)) order(claim, Claim::Order::ask);
 }
 
 void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
@@ -265,8 +268,8 @@ void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
     return forget_front(moment);
   }
   claim.placed = false;
-  holder_ = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
-  if (claim.ask.queue) {
+  note_holder(answer);
+  if (claim.attempt->ask.queue) {
     pause(claim, terms_.next_delay(claim.attempts + 1, moment.entropy.draw()), moment);
     refuse_triers();
     return withdraw_unwanted(moment);
@@ -304,22 +307,30 @@ void Gate::fail_served(Claim& claim, const Problem& problem) {
 
 void Gate::note_silence(const Problem* problem, const Moment& moment) {
   if (!problem) {
-    silent_since_ = never;
-    trouble_.reset();
+    if (news_) news_->silent_since = never;
     return;
   }
-  trouble_ = make_failure(*problem, {});
-  if (trouble_) trouble_->problem.errc = Errc::unavailable;
-  if (silent_since_ != never) return;
-  silent_since_ = moment.now;
+  if (!news_) news_.reset(new (std::nothrow) News);
+  if (!news_) return;
+  news_->trouble = *problem;
+  news_->trouble.errc = Errc::unavailable;
+  if (news_->silent_since != never) return;
+  news_->silent_since = moment.now;
   look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
+}
+
+void Gate::note_holder(const Answer& answer) {
+  if (!news_) news_.reset(new (std::nothrow) News);
+  if (news_)
+    news_->holder = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
 }
 
 // The ask was executed, so the claim that it named as replaced is out of the store.
 void Gate::settle_replaced(const Claim& by) {
-  if (by.ask.instead_ttl == Millis(0)) return;
+  const Ask& ask = by.attempt->ask;
+  if (ask.instead_ttl == Millis(0)) return;
   for (Claim* owed = owed_.front(); owed; owed = owed_.next(*owed))
-    if (owed->ask.claim == by.ask.instead) return retire(*owed);
+    if (owed->id == ask.instead) return retire(*owed);
 }
 
 void Gate::withdraw_unwanted(const Moment& moment) {
@@ -332,12 +343,13 @@ void Gate::forget_front(const Moment& moment) {
 }
 
 void Gate::granted(const ClaimId& id, const Answer& answer, const Moment& moment, Orders& orders) {
-  if (!front_ || front_->ask.claim != id) return;
+  if (!front_ || front_->id != id) return;
   Claim& claim = *front_;
-  claim.early = true;
-  claim.early_us = answer.store_us;
-  claim.early_ttl = answer.ttl;
-  claim.early_number = answer.number;
+  Attempt& attempt = *claim.attempt;
+  attempt.early = true;
+  attempt.early_us = answer.store_us;
+  attempt.early_ttl = answer.ttl;
+  attempt.early_number = answer.number;
   if (claim.state == Claim::State::queued && !claim.asking) {
     handed(claim, moment, orders);
     pump(moment);
@@ -349,7 +361,7 @@ void Gate::granted(const ClaimId& id, const Answer& answer, const Moment& moment
 void Gate::look(const Moment&, Orders&) {
   if (!front_) return;
   if (front_->asking || front_->state == Claim::State::asking) {
-    front_->look_again = true;
+    front_->attempt->look_again = true;
   } else if (front_->state != Claim::State::confirming) {
     order(*front_, Claim::Order::ask);
   }

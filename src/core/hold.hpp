@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <stop_token>
 
 #include "core/list.hpp"
@@ -42,7 +41,7 @@ struct Hold : core::Link<core::OfClaim>,
   // Under the gate's mutex.
   core::Claim* claim = nullptr;  // null once let go
   const char* why_lost = "";
-  std::optional<std::stop_source> loss;  // made when somebody asks for it
+  std::stop_source loss{std::nostopstate};  // made when somebody asks for it
 
   // Set once by the runtime, before the lease is given out.
   std::shared_ptr<void> home;  // keeps gate, store and threads alive

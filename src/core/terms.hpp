@@ -57,6 +57,7 @@ struct Wish {
   bool fair = true;
   std::string about;  // with the label; empty: as in the terms
 
+  friend bool operator==(const Wish&, const Wish&) = default;
   bool exclusive() const noexcept { return weight == capacity; }
   bool shared() const noexcept { return kind == Kind::rw && weight < capacity; }
 };

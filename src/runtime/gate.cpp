@@ -27,42 +27,49 @@ thread_local Starting* starting = nullptr;
 
 // ── calls ───────────────────────────────────────────────────────────────────────────────────────
 
-void LiveClaim::AskCall::begin(BootTime by) noexcept {
+void LiveAttempt::begin(BootTime by) noexcept {
   deadline = by;
   finished_.store(false, std::memory_order_relaxed);
 }
 
-void LiveClaim::AskCall::done(Answer answer) noexcept {
-  claim.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
+// A grant ends the attempt, and this object with it.
+void LiveAttempt::done(Answer answer) noexcept {
+  LiveClaim& asked = claim;
+  asked.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
     finished_.store(true, std::memory_order_release);
-    claim.gate.answered(claim, answer, moment, orders);
+    asked.gate.answered(asked, answer, moment, orders);
   });
 }
 
-void LiveClaim::DropCall::begin(BootTime by) noexcept {
+void LiveClaim::begin(BootTime by) noexcept {
   deadline = by;
   finished_.store(false, std::memory_order_relaxed);
 }
 
-void LiveClaim::DropCall::done(std::span<Answer> answers) noexcept {
-  claim.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
+void LiveClaim::done(std::span<Answer> answers) noexcept {
+  Answer none;
+  none.said = Said::no;
+  const Answer& answer = answers.empty() ? none : answers[0];
+  gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
     finished_.store(true, std::memory_order_release);
-    claim.gate.dropped(claim, answers.empty() ? Answer{.said = Said::no} : answers[0], moment,
-                       orders);
+    gate.dropped(*this, answer, moment, orders);
   });
 }
 
 const Call& LiveClaim::call() const noexcept {
-  return state == State::owed || state == State::gone ? static_cast<const Call&>(drop_call)
-                                                      : ask_call;
+  if (state == State::owed || state == State::gone) return *this;
+  return static_cast<const LiveAttempt&>(*attempt);
 }
 
 // ── the pattern ─────────────────────────────────────────────────────────────────────────────────
 
 LiveGate::LiveGate(std::string name, std::shared_ptr<Shop> shop)
-    : Gate(std::move(name), shop->terms), shop_(std::move(shop)), timer_(*this) {}
+    : Gate(std::move(name), shop->terms), shop_(std::move(shop)) {}
 
-LiveGate::~LiveGate() { shop_->forget(*this); }
+LiveGate::~LiveGate() {
+  disarm();
+  shop_->forget(*this);
+}
 
 template <class Event>
 void LiveGate::step(core::Collector collector, Event&& event) noexcept {
@@ -90,21 +97,18 @@ void LiveGate::step(core::Collector collector, Event&& event) noexcept {
       }
       next = next_tick();
     }
-    if (next != core::never) timer_.arm(next);
+    if (next != core::never) arm(next);
     const bool full = orders.wakes + 1 >= core::Orders::room || orders.losses == core::Orders::room;
     again = perform(orders) || full;
     orders.clear();
   }
 }
 
-void LiveGate::begin(const core::Orders::Start& start) noexcept {
-  auto& claim = static_cast<LiveClaim&>(*start.claim);
-  if (start.what == core::Claim::Order::ask) claim.ask_call.begin(claim.answer_by);
-  if (start.what == core::Claim::Order::drop) claim.drop_call.begin(claim.answer_by);
-  if (start.what == core::Claim::Order::renew) {
-    claim.keep = {claim.ask.name, claim.ask.claim, claim.ask.weight, claim.ask.ttl};
-    claim.keep_by = claim.answer_by;
-  }
+void LiveGate::begin(const core::Orders::Start& order) noexcept {
+  auto& claim = static_cast<LiveClaim&>(*order.claim);
+  if (order.what == core::Claim::Order::ask)
+    static_cast<LiveAttempt&>(*claim.attempt).begin(claim.answer_by);
+  if (order.what == core::Claim::Order::drop) claim.begin(claim.answer_by);
 }
 
 // True if there may be more to do.
@@ -141,20 +145,22 @@ void LiveGate::start(const core::Orders::Start& order) noexcept {
     case core::Claim::Order::none: break;
     case core::Claim::Order::ask:
       shop_->counts.asks.fetch_add(1, std::memory_order_relaxed);
-      backend.ask(claim.ask, claim.ask_call);
+      backend.ask(claim.attempt->ask, static_cast<LiveAttempt&>(*claim.attempt));
       break;
     case core::Claim::Order::renew: shop_->hand->renew(claim); break;
     case core::Claim::Order::drop:
       shop_->counts.drops.fetch_add(1, std::memory_order_relaxed);
-      backend.release({&claim.drop, 1}, claim.drop_call);
+      backend.release({&claim.drop, 1}, claim);
       break;
   }
 }
 
 core::Claim* LiveGate::make_claim() noexcept {
-  auto* claim = new (std::nothrow) LiveClaim(*this);
-  if (claim) ++claims_;
-  return claim;
+  std::unique_ptr<LiveClaim> claim(new (std::nothrow) LiveClaim(*this));
+  if (claim) claim->attempt.reset(new (std::nothrow) LiveAttempt(*claim));
+  if (!claim || !claim->attempt) return nullptr;
+  ++claims_;
+  return claim.release();
 }
 
 void LiveGate::end_claim(core::Claim* claim) noexcept {
@@ -171,16 +177,19 @@ void LiveGate::wait(core::Waiter& waiter, bool cancellable) noexcept {
        [&](const auto& moment, auto& orders) { arrive(waiter, moment, orders); });
   while (!waiter.delivered.load(std::memory_order_acquire)) {
     LiveClaim* helped = nullptr;
+    const Call* call = nullptr;
     const BootTime now = BootClock::now();
     if (!immediate || now >= waiter.deadline) {
       step({.self = &waiter}, [&](const auto& moment, auto& orders) {
         if (now >= waiter.deadline) leave(waiter, Errc::busy, moment, orders);
         helped = static_cast<LiveClaim*>(to_help(waiter));
-        if (helped) attend(*helped);
+        if (!helped) return;
+        attend(*helped);
+        call = &helped->call();
       });
     }
     if (helped) {
-      shop_->hand->backend().help(&helped->ask_call, std::min(waiter.deadline, now + slice), -1);
+      shop_->hand->backend().help(call, std::min(waiter.deadline, now + slice), -1);
       stand_down(*helped);
     } else if (!waiter.delivered.load(std::memory_order_acquire)) {
       Parker::mine().park(waiter.deadline);
@@ -210,7 +219,7 @@ Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
   step({}, [&](const auto& moment, auto& orders) {
     auto* held = static_cast<LiveClaim*>(hold.claim);
     released = release(hold, moment, orders);
-    mourned = released == Released::lost && hold.loss;
+    mourned = released == Released::lost && hold.loss.stop_possible();
     if (released != Released::under_way || !wait) return;
     claim = held;
     attend(*claim);
@@ -222,8 +231,8 @@ Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
                                         : Said::unknown;
 
   const BootTime until = BootClock::now() + shop_->options.release_deadline;
-  while (!claim->drop_call.finished() && BootClock::now() < until)
-    shop_->hand->backend().help(&claim->drop_call, until, -1);
+  while (!claim->finished() && BootClock::now() < until)
+    shop_->hand->backend().help(claim, until, -1);
   Said said = Said::unknown;
   step({}, [&](const auto&, auto&) {
     if (!claim->dropping) said = claim->drop_said;
@@ -246,7 +255,7 @@ Result<void> LiveGate::downgrade(Hold& hold) {
     if (!can_downgrade(hold, 1))
       return Error(Errc::invalid, "not_writer", name() + ": only a write lease can be downgraded");
     claim = hold.claim;
-    keep = {name(), claim->ask.claim, 1, claim->ask.ttl};
+    keep = {name(), claim->id, 1, claim->wish->ttl};
     attend(*claim);
   }
   Backend& backend = shop_->hand->backend();
@@ -260,7 +269,7 @@ Result<void> LiveGate::downgrade(Hold& hold) {
     // Unknown counts as done: who asked for less must not act on more, and the next renewal says it
     // again.
     if (said == Said::yes || said == Said::unknown) downgraded(*claim, 1, moment, orders);
-    if (said == Said::gone) Gate::gone(claim->ask.claim, moment, orders);
+    if (said == Said::gone) Gate::gone(claim->id, moment, orders);
     unattend(*claim);
   });
   if (said == Said::yes) return {};
@@ -271,11 +280,11 @@ Result<void> LiveGate::downgrade(Hold& hold) {
 
 std::stop_token LiveGate::lost(Hold& hold) {
   const std::lock_guard guard(mutex_);
-  if (!hold.loss) {
-    hold.loss.emplace();
-    if (hold.state.load() == Hold::State::lost) hold.loss->request_stop();  // nobody listens yet
+  if (!hold.loss.stop_possible()) {
+    hold.loss = std::stop_source();
+    if (hold.state.load() == Hold::State::lost) hold.loss.request_stop();  // nobody listens yet
   }
-  return hold.loss->get_token();
+  return hold.loss.get_token();
 }
 
 void LiveGate::doubt(Hold& hold) noexcept {
@@ -288,18 +297,19 @@ void LiveGate::close() noexcept {
 
 void LiveGate::keep_for_thread(Lease lease) {
   const std::lock_guard guard(mutex_);
-  by_thread_.reserve(by_thread_.size() + 1);
-  by_thread_.push_back(Access::hold(lease));
+  if (!by_thread_) by_thread_ = std::make_unique<std::vector<std::shared_ptr<Hold>>>();
+  by_thread_->push_back(Access::hold(lease));
   Access::disarm(lease);
 }
 
 std::shared_ptr<Hold> LiveGate::take_from_thread() noexcept {
   const core::Entrant me = this_thread();
   const std::lock_guard guard(mutex_);
-  for (auto held = by_thread_.end(); held != by_thread_.begin();) {
+  if (!by_thread_) return nullptr;
+  for (auto held = by_thread_->end(); held != by_thread_->begin();) {
     if ((*--held)->owner != me) continue;
     auto hold = std::move(*held);
-    by_thread_.erase(held);
+    by_thread_->erase(held);
     return hold;
   }
   return nullptr;
@@ -320,21 +330,29 @@ void LiveGate::renewed(core::Claim& claim, const Answer& answer) noexcept {
   step({}, [&](const auto& moment, auto& orders) { Gate::renewed(claim, answer, moment, orders); });
 }
 
+Keep LiveGate::keep(const core::Claim& claim, BootTime& deadline) noexcept {
+  const std::lock_guard guard(mutex_);
+  deadline = std::min(deadline, claim.answer_by);
+  return {name(), claim.id, claim.weight, claim.wish->ttl};
+}
+
 // ── threads of ours ─────────────────────────────────────────────────────────────────────────────
 
-std::shared_ptr<Timed> LiveGate::stay() noexcept { return weak_from_this().lock(); }
+std::shared_ptr<Timer> LiveGate::stay() noexcept { return weak_from_this().lock(); }
 
-void LiveGate::due(std::shared_ptr<Timed> self) noexcept {
+void LiveGate::due(std::shared_ptr<Timer> self) noexcept {
   step({.starts = false}, [&](const auto& moment, auto& orders) { tick(moment, orders); });
   const auto hand = shop_->hand;
   hand->visit(std::static_pointer_cast<LiveGate>(std::move(self)));
 }
 
-LiveClaim* LiveGate::visit() noexcept {
+LiveClaim* LiveGate::visit(const Call*& call) noexcept {
   step({}, [](const auto&, auto&) {});
   const std::lock_guard guard(mutex_);
   auto* claim = static_cast<LiveClaim*>(unattended());
-  if (claim) attend(*claim);
+  if (!claim) return nullptr;
+  attend(*claim);
+  call = &claim->call();
   return claim;
 }
 

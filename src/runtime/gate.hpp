@@ -16,32 +16,23 @@ struct Shop;
 struct OfRound;
 
 // A claim with the calls that carry it to the store and back.
-struct LiveClaim final : core::Claim, core::Link<OfRound> {
+struct LiveClaim final : core::Claim, core::Link<OfRound>, Pending<std::span<Answer>> {
   explicit LiveClaim(LiveGate& at) noexcept : gate(at) {}
-
-  struct AskCall final : Pending<Answer> {
-    explicit AskCall(LiveClaim& of) noexcept : claim(of) {}
-    void begin(BootTime by) noexcept;
-    void done(Answer answer) noexcept override;
-    LiveClaim& claim;
-  };
-  struct DropCall final : Pending<std::span<Answer>> {
-    explicit DropCall(LiveClaim& of) noexcept : claim(of) {}
-    void begin(BootTime by) noexcept;
-    void done(std::span<Answer> answers) noexcept override;
-    LiveClaim& claim;
-  };
-
-  const Call& call() const noexcept;  // that a thread can stand behind
+  void begin(BootTime by) noexcept;                        // its release
+  void done(std::span<Answer> answers) noexcept override;  // is answered
+  const Call& call() const noexcept;                       // that a thread can stand behind
   LiveGate& gate;
-  Keep keep;         // the renewal under way …
-  BootTime keep_by;  // … and its deadline: fixed while it is
-  AskCall ask_call{*this};
-  DropCall drop_call{*this};
+};
+
+struct LiveAttempt final : core::Attempt, Pending<Answer> {
+  explicit LiveAttempt(LiveClaim& of) noexcept : claim(of) {}
+  void begin(BootTime by) noexcept;
+  void done(Answer answer) noexcept override;
+  LiveClaim& claim;
 };
 
 class LiveGate final : public core::Gate,
-                       public Timed,
+                       public Timer,
                        public std::enable_shared_from_this<LiveGate> {
  public:
   LiveGate(std::string name, std::shared_ptr<Shop> shop);
@@ -71,17 +62,19 @@ class LiveGate final : public core::Gate,
   void look() noexcept;
   void gone(const ClaimId& claim) noexcept;
   void renewed(core::Claim& claim, const Answer& answer) noexcept;
+  Keep keep(const core::Claim& claim, BootTime& deadline) noexcept;  // its renewal that is due
 
   // ── threads of ours ──
-  std::shared_ptr<Timed> stay() noexcept override;
-  void due(std::shared_ptr<Timed> self) noexcept override;  // the heart
-  LiveClaim* visit() noexcept;  // the hand: starts what is ordered; gives what to stand behind
+  std::shared_ptr<Timer> stay() noexcept override;
+  void due(std::shared_ptr<Timer> self) noexcept override;  // the heart
+  // The hand: starts what is ordered, and is given what to stand behind, with its call.
+  LiveClaim* visit(const Call*& call) noexcept;
   void stand_down(core::Claim& claim) noexcept;  // this thread no longer does
 
  private:
   friend struct LiveClaim;
+  friend struct LiveAttempt;
   friend class Hand;
-  friend struct Downgrade;
 
   core::Claim* make_claim() noexcept override;
   void end_claim(core::Claim* claim) noexcept override;
@@ -95,11 +88,10 @@ class LiveGate final : public core::Gate,
 
   std::mutex mutex_;
   const std::shared_ptr<Shop> shop_;
-  std::vector<std::shared_ptr<Hold>> by_thread_;
-  std::shared_ptr<LiveGate> self_;  // while it has claims
+  std::unique_ptr<std::vector<std::shared_ptr<Hold>>> by_thread_;  // few are held that way
+  std::shared_ptr<LiveGate> self_;                                 // while it has claims
   std::uint32_t claims_ = 0;
   std::uint32_t debts_told_ = 0;
-  Timer timer_;
   // In the hand's list of gates to visit; under the hand's mutex.
   std::shared_ptr<LiveGate> visit_;
   LiveGate* next_visit_ = nullptr;

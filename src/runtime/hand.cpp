@@ -62,9 +62,10 @@ void Hand::run() noexcept {
       while (auto gate = next_visit()) {
         helped_.reserve(helped_.size() + 8);
         for (int most = 8; most > 0; --most) {
-          LiveClaim* claim = gate->visit();
+          const Call* call = nullptr;
+          LiveClaim* claim = gate->visit(call);
           if (!claim) break;
-          helped_.push_back({gate, claim, &claim->call()});
+          helped_.push_back({gate, claim, call});
         }
       }
       start_rounds();
@@ -92,8 +93,7 @@ void Hand::start_rounds() {
     }
     if (round->size == 0) return;
     for (std::size_t i = 0; i < round->size; ++i) {
-      round->keeps[i] = round->claims[i]->keep;
-      round->deadline = std::min(round->deadline, round->claims[i]->keep_by);
+      round->keeps[i] = round->claims[i]->gate.keep(*round->claims[i], round->deadline);
     }
     round->claims[0]->gate.shop().counts.renewals += round->size;
     Round& started = *round;
@@ -103,7 +103,8 @@ void Hand::start_rounds() {
 }
 
 void Hand::Round::done(std::span<Answer> answers) noexcept {
-  const Answer none{.said = Said::no};
+  Answer none;
+  none.said = Said::no;
   for (std::size_t i = 0; i < size; ++i)
     claims[i]->gate.renewed(*claims[i], answers.empty() ? none : answers[i]);
   finished_.store(true, std::memory_order_release);

@@ -35,18 +35,18 @@ void Heart::run() noexcept {
 // Fires what is due, each with no mutex held; returns when to look again.
 BootTime Heart::fire_due() noexcept {
   for (;;) {
-    std::shared_ptr<Timed> target;
+    std::shared_ptr<Timer> target;
     {
       const std::lock_guard guard(mutex_);
       const BootTime first = heap_.empty() ? core::never : at(heap_[0]->when_);
       if (first > BootClock::now()) return sleeping_until_ = first;
       Timer& timer = *heap_[0];
-      target = timer.target_.stay();
+      target = timer.stay();
       remove(timer);
     }
     if (target) {
-      Timed& timed = *target;
-      timed.due(std::move(target));
+      Timer& timer = *target;
+      timer.due(std::move(target));
     }
   }
 }
@@ -105,9 +105,10 @@ void Heart::remove(Timer& timer) noexcept {
   sink(last->position_);
 }
 
-Timer::Timer(Timed& target) : heart_(Heart::beat()), target_(target) {}
+Timer::Timer() : heart_(Heart::beat()) {}
+Timer::~Timer() = default;
 
-Timer::~Timer() {
+void Timer::disarm() noexcept {
   if (heart_.epoch != fork_epoch()) return;  // the parent's
   const std::lock_guard guard(heart_.mutex_);
   if (position_ != nowhere) heart_.remove(*this);

@@ -10,35 +10,32 @@
 
 namespace holdfast::detail {
 
-// What the heart calls when its time has come.
-class Timed {
- public:
-  // A reference that keeps it alive meanwhile; null if it is about to end.
-  virtual std::shared_ptr<Timed> stay() noexcept = 0;
-  // Takes that reference along, so that nothing ever ends on the heart.
-  virtual void due(std::shared_ptr<Timed> self) noexcept = 0;
-
- protected:
-  ~Timed() = default;
-};
-
 class Heart;
 
+// Something whose time comes.
 class Timer {
  public:
-  explicit Timer(Timed& target);
-  ~Timer();
+  Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
+
   // Only ever brings the time forward: one that fires early finds nothing to do and arms anew.
-  // Needs no memory once the timer has been armed. False: no memory.
+  // False: no memory.
   bool arm(BootTime when) noexcept;
+
+  // A reference that keeps it alive meanwhile; null if it is about to end.
+  virtual std::shared_ptr<Timer> stay() noexcept = 0;
+  // Its time has come. Takes that reference along, so that nothing ever ends on the heart.
+  virtual void due(std::shared_ptr<Timer> self) noexcept = 0;
+
+ protected:
+  ~Timer();
+  void disarm() noexcept;  // to be called before what stay() needs is gone
 
  private:
   friend class Heart;
   static constexpr std::size_t nowhere = SIZE_MAX;
   Heart& heart_;
-  Timed& target_;
   std::atomic<std::int64_t> when_{INT64_MAX};
   std::size_t position_ = nowhere;  // in the heart's heap
 };

@@ -27,7 +27,7 @@ void Messenger::lost(std::shared_ptr<Hold> hold) noexcept {
     losses_.push_back(hold);
   } catch (const std::bad_alloc&) {
     lock.unlock();
-    hold->loss->request_stop();  // better on this thread than never
+    hold->loss.request_stop();  // better on this thread than never
     return;
   }
   called(std::move(lock));
@@ -56,10 +56,10 @@ void Messenger::called(std::unique_lock<std::mutex> lock) noexcept {
   const bool watch = !somebody && threads_ < most_threads;
   lock.unlock();
   if (somebody) some_.notify_one();
-  if (watch) watch_.arm(BootClock::now() + patience);
+  if (watch) arm(BootClock::now() + patience);
 }
 
-void Messenger::due(std::shared_ptr<Timed>) noexcept {
+void Messenger::due(std::shared_ptr<Timer>) noexcept {
   const std::lock_guard guard(mutex_);
   const bool waiting = !coroutines_.empty() || !losses_.empty() || (!events_.empty() && !telling_);
   if (!waiting || idle_ > 0 || threads_ >= most_threads) return;
@@ -87,7 +87,7 @@ bool Messenger::work(std::unique_lock<std::mutex>& lock) {
     const auto hold = std::move(losses_.front());
     losses_.pop_front();
     lock.unlock();
-    hold->loss->request_stop();
+    hold->loss.request_stop();
   } else if (core::Waiter* coroutine = coroutines_.pop_front()) {
     lock.unlock();
     static_cast<AsyncWaiter*>(coroutine)->handle.resume();

@@ -15,7 +15,7 @@
 
 namespace holdfast::detail {
 
-class Messenger final : public Timed {
+class Messenger final : public Timer {
  public:
   static Messenger& shared();  // of this process
   bool start() noexcept;       // false: no thread to be had
@@ -25,8 +25,8 @@ class Messenger final : public Timed {
   // In order, one at a time; false if the queue is full and the event was dropped.
   bool tell(std::function<void()> event) noexcept;
 
-  std::shared_ptr<Timed> stay() noexcept override { return {std::shared_ptr<void>(), this}; }
-  void due(std::shared_ptr<Timed> self) noexcept override;  // something hangs: one more thread
+  std::shared_ptr<Timer> stay() noexcept override { return {std::shared_ptr<void>(), this}; }
+  void due(std::shared_ptr<Timer> self) noexcept override;  // something hangs: one more thread
 
   const std::uint32_t epoch = fork_epoch();
 
@@ -47,7 +47,6 @@ class Messenger final : public Timed {
   bool telling_ = false;  // events are told one at a time
   int threads_ = 0;
   int idle_ = 0;
-  Timer watch_{*this};
 };
 
 }  // namespace holdfast::detail

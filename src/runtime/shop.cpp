@@ -151,35 +151,42 @@ std::shared_ptr<LiveGate> Shop::gate(const std::string& name) {
   auto made = std::make_shared<LiveGate>(name, shared_from_this());
   std::shared_ptr<LiveGate> other;  // ends without the mutex
   const std::lock_guard guard(gates_mutex_);
-  const auto found = gates_.find(name);
-  if (found != gates_.end()) {
-    other = found->second.lock();
+  if (const auto found = gates_.find(name); found != gates_.end()) {
+    other = (*found)->weak_from_this().lock();
     if (other) return std::exchange(made, std::move(other));
-    gates_.erase(found);  // its key lies in a gate that is ending
+    gates_.erase(found);  // it is ending
   }
-  gates_.emplace(made->name(), made);
+  gates_.insert(made.get());
   return made;
 }
 
 std::shared_ptr<LiveGate> Shop::find(std::string_view name) noexcept {
   const std::lock_guard guard(gates_mutex_);
   const auto found = gates_.find(name);
-  return found == gates_.end() ? nullptr : found->second.lock();
+  return found == gates_.end() ? nullptr : (*found)->weak_from_this().lock();
 }
 
 void Shop::forget(const LiveGate& gate) noexcept {
   if (epoch != fork_epoch()) return;  // the mutex may be locked for ever
   const std::lock_guard guard(gates_mutex_);
   const auto found = gates_.find(gate.name());
-  if (found != gates_.end() && found->first.data() == gate.name().data()) gates_.erase(found);
+  if (found != gates_.end() && *found == &gate) gates_.erase(found);
 }
 
 std::vector<std::shared_ptr<LiveGate>> Shop::gates() {
   std::vector<std::shared_ptr<LiveGate>> all;
   const std::lock_guard guard(gates_mutex_);
-  for (const auto& [name, weak] : gates_)
-    if (auto gate = weak.lock()) all.push_back(std::move(gate));
+  for (LiveGate* known : gates_)
+    if (auto gate = known->weak_from_this().lock()) all.push_back(std::move(gate));
   return all;
+}
+
+// Most locks of a program want the same: they share one wish.
+std::shared_ptr<const core::Wish> Shop::shared_wish(core::Wish wish) {
+  const std::lock_guard guard(gates_mutex_);
+  if (!last_wish_ || *last_wish_ != wish)
+    last_wish_ = std::make_shared<const core::Wish>(std::move(wish));
+  return last_wish_;
 }
 
 // ── errors and events ───────────────────────────────────────────────────────────────────────────

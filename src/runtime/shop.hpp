@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "core/url.hpp"
 #include "holdfast/store.hpp"
@@ -19,6 +19,17 @@ struct Counts {
   std::atomic<std::uint64_t> acquired{0}, handed_over{0}, released{0}, renewed{0}, at_risk{0},
       lost{0}, busy{0}, cancelled{0}, unavailable{0}, asks{0}, drops{0}, renewals{0},
       events_dropped{0}, handlers_threw{0};
+};
+
+// Hashes and compares gates by their names.
+struct ByName {
+  using is_transparent = void;
+  static std::string_view key(const LiveGate* gate) noexcept { return gate->name(); }
+  static std::string_view key(std::string_view name) noexcept { return name; }
+  std::size_t operator()(const auto& of) const noexcept {
+    return std::hash<std::string_view>()(key(of));
+  }
+  bool operator()(const auto& a, const auto& b) const noexcept { return key(a) == key(b); }
 };
 
 struct Shop final : Hints, std::enable_shared_from_this<Shop> {
@@ -34,6 +45,7 @@ struct Shop final : Hints, std::enable_shared_from_this<Shop> {
 
   std::shared_ptr<LiveGate> gate(const std::string& name);
   void forget(const LiveGate& gate) noexcept;
+  std::shared_ptr<const core::Wish> shared_wish(core::Wish wish);
   std::vector<std::shared_ptr<LiveGate>> gates();
 
   Error error(const std::string& name, Errc code, const core::Failure* failure) const;
@@ -66,7 +78,9 @@ struct Shop final : Hints, std::enable_shared_from_this<Shop> {
   std::shared_ptr<LiveGate> find(std::string_view name) noexcept;
 
   std::mutex gates_mutex_;
-  std::unordered_map<std::string_view, std::weak_ptr<LiveGate>> gates_;
+  // A gate takes itself out before it is gone, so what is in here can be asked for a reference.
+  std::unordered_set<LiveGate*, ByName, ByName> gates_;
+  std::shared_ptr<const core::Wish> last_wish_;
   std::mutex debts_mutex_;
   std::condition_variable debts_paid_;
   std::atomic<bool> ready_{false};

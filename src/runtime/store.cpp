@@ -103,20 +103,20 @@ Lock make_lock(const std::shared_ptr<Shop>& shop, const std::string& name,
   if (place->verdict) return Access::lock(std::move(place));
 
   as_writer(kind, capacity, weight, traits);
-  auto wish = std::make_shared<core::Wish>();
-  wish->kind = kind;
-  wish->capacity = capacity;
-  wish->weight = weight;
-  wish->ttl = options.ttl;
-  wish->hold_at_most = options.hold_at_most;
-  wish->lock_delay = options.lock_delay;
-  wish->margin =
+  core::Wish wish;
+  wish.kind = kind;
+  wish.capacity = capacity;
+  wish.weight = weight;
+  wish.ttl = options.ttl;
+  wish.hold_at_most = options.hold_at_most;
+  wish.lock_delay = options.lock_delay;
+  wish.margin =
       options.margin > Millis(0) ? core::Nanos(options.margin) : core::default_margin(options.ttl);
-  wish->purpose = options.purpose;
-  wish->fair = options.fair;
+  wish.purpose = options.purpose;
+  wish.fair = options.fair;
   if (!options.label.empty())
-    wish->about = shop->terms.about + " (" + core::escaped(options.label, longest_label) + ")";
-  place->wish = std::move(wish);
+    wish.about = shop->terms.about + " (" + core::escaped(options.label, longest_label) + ")";
+  place->wish = shop->shared_wish(std::move(wish));
   place->gate = shop->gate(shop->prefix + name);
   return Access::lock(std::move(place));
 }

@@ -49,7 +49,8 @@ void become(const Running::Plan& plan, int status, const std::string& out, const
 
 }  // namespace
 
-const std::string binary = std::getenv("HOLDFAST_BINARY") ? std::getenv("HOLDFAST_BINARY") : HOLDFAST_BINARY;
+const std::string binary =
+    std::getenv("HOLDFAST_BINARY") ? std::getenv("HOLDFAST_BINARY") : HOLDFAST_BINARY;
 
 Running::Running(const Plan& plan) {
   static int count = 0;

@@ -1,10 +1,47 @@
 // Goal: what is printed is true, on one line an entry, and valid JSON for any bytes in a name.
 #include "cli.hpp"
 
+#include <sqlite3.h>
+
 #include <csignal>
+#include <stdexcept>
 
 namespace holdfast::cli_test {
 namespace {
+
+// What another's parser finds at `path`: the JSON functions of SQLite. Throws if it is not JSON.
+std::string judged(const char* sql, const std::string& json, const std::string& path) {
+  sqlite3* judge = nullptr;
+  sqlite3_stmt* query = nullptr;
+  sqlite3_open(":memory:", &judge);
+  sqlite3_prepare_v2(judge, sql, -1, &query, nullptr);
+  sqlite3_bind_text(query, 1, json.data(), static_cast<int>(json.size()), SQLITE_STATIC);
+  sqlite3_bind_text(query, 2, path.data(), static_cast<int>(path.size()), SQLITE_STATIC);
+  const bool found = sqlite3_step(query) == SQLITE_ROW;
+  const auto* text = found ? sqlite3_column_text(query, 0) : nullptr;
+  const std::string answer = text ? reinterpret_cast<const char*>(text) : "";
+  sqlite3_finalize(query);
+  sqlite3_close(judge);
+  if (!found) throw std::runtime_error("not JSON: " + json);
+  return answer;
+}
+std::string value_in(const std::string& json, const std::string& path) {
+  return judged("SELECT json_extract(?1, ?2)", json, path);
+}
+std::string type_in(const std::string& json, const std::string& path) {
+  return judged("SELECT json_type(?1, ?2)", json, path);
+}
+
+std::string percent_decoded(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool coded = text[i] == '%';
+    bytes.push_back(coded ? static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16))
+                          : text[i]);
+    if (coded) i += 2;
+  }
+  return bytes;
+}
 
 class Inspect : public Cli {
  protected:
@@ -12,15 +49,6 @@ class Inspect : public Cli {
     auto run = start({"run", name, "--", "sleep", "1000"});
     EXPECT_TRUE(run->line().starts_with("acquired"));
     return run;
-  }
-  // By another's parser: prints what `expression` makes of the JSON in `data`.
-  std::string parsed(const std::string& json, const std::string& expression) {
-    write("json", json);
-    auto judge = plan(
-        {"run", "judge", "--", "python3", "-c",
-         "import json, urllib.parse\ndata = json.load(open('json', encoding='utf-8'))\nprint(" +
-             expression + ")"});
-    return Running(judge).wait().out;
   }
 };
 
@@ -42,14 +70,15 @@ TEST_F(Inspect, ListsHoldersAndWaiters) {
 
 TEST_F(Inspect, TokensAreStringsInJson) {
   auto holder = hold("x");
-  const auto json = holdfast({"ls", "--json"}).out;
-  EXPECT_EQ(
-      parsed(json, "type(data[0]['token']).__name__, int(data[0]['token']) > 0, data[0]['state']"),
-      "str True holds\n");
-  EXPECT_EQ(parsed(holdfast({"show", "--json", "x"}).out,
-                   "data['held'], len(data['holders']), data['waiting']"),
-            "True 1 []\n");
-  EXPECT_EQ(parsed(holdfast({"--json", "show", "y"}).out, "data['held']"), "False\n");
+  const auto all = holdfast({"ls", "--json"}).out;
+  EXPECT_EQ(type_in(all, "$[0].token"), "text");
+  EXPECT_GT(std::stoull(value_in(all, "$[0].token")), 0U);
+  EXPECT_EQ(value_in(all, "$[0].state"), "holds");
+  const auto held = holdfast({"show", "--json", "x"}).out;
+  EXPECT_EQ(type_in(held, "$.held"), "true");
+  EXPECT_EQ(value_in(held, "$.holders[0].token"), value_in(all, "$[0].token"));
+  EXPECT_EQ(value_in(held, "$.waiting"), "[]");
+  EXPECT_EQ(type_in(holdfast({"--json", "show", "y"}).out, "$.held"), "false");
 }
 
 TEST_F(Inspect, AnyNameComesBackByteForByte) {
@@ -63,11 +92,8 @@ TEST_F(Inspect, AnyNameComesBackByteForByte) {
     const auto text = holdfast({"ls"}).out;
     EXPECT_EQ(lines_in(text), 2U) << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
-    write("name", name);
-    const auto same = parsed(holdfast({"show", "--json", name}).out,
-                             "urllib.parse.unquote_to_bytes(data['holders'][0]['name_encoded']) == "
-                             "open('name', 'rb').read()");
-    EXPECT_EQ(same, "True\n");
+    const auto json = holdfast({"show", "--json", name}).out;
+    EXPECT_EQ(percent_decoded(value_in(json, "$.holders[0].name_encoded")), name);
     holder->signal(SIGTERM);
     holder->wait();
   }
@@ -104,7 +130,8 @@ TEST_F(Inspect, BreakSaysWhatItDidAndWhoDidIt) {
   auto holder = hold("x");
   const auto outcome = holdfast({"break", "--json", "x"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(parsed(outcome.out, "data['done'], len(data['holders'])"), "revoked 1\n");
+  EXPECT_EQ(value_in(outcome.out, "$.done"), "revoked");
+  EXPECT_EQ(value_in(outcome.out, "$.holders[0].name"), "x");
   EXPECT_EQ(lines_in(outcome.err), 1U);
   EXPECT_NE(outcome.err.find("@"), std::string::npos) << outcome.err;
   EXPECT_EQ(holder->wait().code, 76);
@@ -118,10 +145,11 @@ TEST_F(Inspect, BreakSaysWhatItDidAndWhoDidIt) {
 TEST_F(Inspect, InitVersionAndHelp) {
   EXPECT_EQ(holdfast({"init"}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(path("locks.db")));
-  EXPECT_EQ(parsed(holdfast({"init", "--json"}).out, "data['ready']"), "True\n");
+  EXPECT_EQ(type_in(holdfast({"init", "--json"}).out, "$.ready"), "true");
   EXPECT_TRUE(holdfast({"version"}).out.starts_with("holdfast "));
   EXPECT_TRUE(holdfast({"--version"}).out.starts_with("holdfast "));
-  EXPECT_EQ(parsed(holdfast({"version", "--json"}).out, "len(data['version'].split('.'))"), "3\n");
+  EXPECT_EQ(holdfast({"version"}).out,
+            "holdfast " + value_in(holdfast({"version", "--json"}).out, "$.version") + "\n");
   const auto help = holdfast({"help"});
   EXPECT_EQ(help.code, 0);
   for (const auto& word : {"run", "ls", "show", "break", "watch", "init", "version", "75 busy"})

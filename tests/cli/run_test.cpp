@@ -66,6 +66,13 @@ TEST_F(Run, ClosedStandardDescriptorsStayClosedForTheCommandAndHarmNothing) {
   EXPECT_EQ(holdfast({"ls"}).code, 0);
 }
 
+TEST_F(Run, NothingOfOursIsOpenInTheCommand) {
+  auto run = start({"run", "--kill-tree", "x", "--", "ls", "-l", "/proc/self/fd"});
+  const auto open = run->wait().out;
+  for (const auto& kind : {"socket:", "anon_inode:", "locks.db", " 9 ->"})
+    EXPECT_EQ(open.find(kind), std::string::npos) << open;
+}
+
 TEST_F(Run, AReaderThatWentAwayKillsNobodyButTheWriter) {
   auto deaf = plan(
       {"run", "--on-lost", "warn", "x", "--", "sh", "-c", "echo to nobody 2>/dev/null; exit 5"});
@@ -138,7 +145,10 @@ TEST_F(Run, ManyContendersEnterOneByOne) {
                      path("count");
   std::vector<std::unique_ptr<Running>> all;
   for (int i = 0; i < contenders; ++i) all.push_back(start({"run", "x", "--", "sh", "-c", visit}));
-  for (const auto& one : all) { const auto outcome = one->wait(); EXPECT_EQ(outcome.code, 0) << "two were inside at once? " << outcome.err; }
+  for (const auto& one : all) {
+    const auto outcome = one->wait();
+    EXPECT_EQ(outcome.code, 0) << "two were inside at once, or: " << outcome.err;
+  }
   EXPECT_EQ(read("count"), std::to_string(contenders) + "\n");
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/diary.hpp"
 #include "support/faulty.hpp"
 #include "support/peer.hpp"
 #include "support/results.hpp"
@@ -34,10 +35,8 @@ TEST_P(Loss, RenewalCarriesALeaseBeyondItsTtl) {
 }
 
 TEST_P(Loss, IsNotSignalledWithoutReason) {
-  std::atomic<int> losses = 0;
-  const auto alice = world.client({.on_event = [&](const Event& event) {
-    if (event.kind == Event::Kind::lost) ++losses;
-  }});
+  const Diary diary;
+  const auto alice = world.client(diary.options());
   const auto first = alice.lock(name, {.ttl = 2s}).acquire();
   auto second = alice.lock(name + "/2", {.ttl = 2s}).acquire();
   ASSERT_TRUE(succeeded(first));
@@ -49,7 +48,8 @@ TEST_P(Loss, IsNotSignalledWithoutReason) {
   EXPECT_FALSE(lost_first.stop_requested());
   EXPECT_FALSE(lost_second.stop_requested());  // A release is no loss.
   EXPECT_EQ(alice.stats().lost, 0U);
-  EXPECT_EQ(losses, 0);
+  EXPECT_EQ(diary.count(name, Event::Kind::lost), 0);
+  EXPECT_EQ(diary.count(name + "/2", Event::Kind::lost), 0);
 }
 
 TEST_P(Loss, HoldAtMostEndsALeaseByItself) {
@@ -110,16 +110,13 @@ TEST_P(Loss, IsForGood) {
 }
 
 TEST_P(Loss, IsNotCausedByAFewLostRenewals) {
-  std::atomic<int> at_risk = 0, safe = 0;
-  FaultyClient alice(world.url(), {.on_event = [&](const Event& event) {
-                       if (event.kind == Event::Kind::at_risk) ++at_risk;
-                       if (event.kind == Event::Kind::safe) ++safe;
-                     }});
+  const Diary diary;
+  FaultyClient alice(world.url(), diary.options());
   const auto lease = alice.store().lock(name, {.ttl = 3s}).acquire();
   ASSERT_TRUE(succeeded(lease));
   alice.inject({.fault = Fault::lost_request, .calls = renewals, .nth = 2, .count = 2});
-  ASSERT_TRUE(eventually([&] { return safe == 1; }));
-  EXPECT_EQ(at_risk, 1);
+  ASSERT_TRUE(eventually([&] { return diary.count(name, Event::Kind::safe) == 1; }));
+  EXPECT_EQ(diary.count(name, Event::Kind::at_risk), 1);
   EXPECT_TRUE(lease->valid());
   EXPECT_FALSE(lease->lost().stop_requested());
 }

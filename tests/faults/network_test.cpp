@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/diary.hpp"
 #include "support/faulty.hpp"
 #include "support/results.hpp"
 #include "support/world.hpp"
@@ -39,10 +40,8 @@ TEST_P(NetworkFaults, N01StoreThatComesBackInTime) {
 }
 
 TEST_P(NetworkFaults, N03SilenceWhileHeld) {
-  std::atomic<int> at_risk = 0;
-  FaultyClient carol(world.url(), {.on_event = [&](const Event& event) {
-                       at_risk += event.kind == Event::Kind::at_risk;
-                     }});
+  const Diary diary;
+  FaultyClient carol(world.url(), diary.options());
   const auto lease = carol.store().lock(name, {.ttl = 2s, .margin = 500ms}).acquire();
   ASSERT_TRUE(succeeded(lease));
   const auto lost = lease->lost();
@@ -50,7 +49,7 @@ TEST_P(NetworkFaults, N03SilenceWhileHeld) {
   const auto next = bob.lock(name).acquire();
   EXPECT_TRUE(lost.stop_requested());
   EXPECT_FALSE(lease->valid());
-  EXPECT_EQ(at_risk, 1);
+  EXPECT_TRUE(eventually([&] { return diary.count(name, Event::Kind::at_risk) == 1; }));
   carol.heal();
   EXPECT_TRUE(next->valid());
 }

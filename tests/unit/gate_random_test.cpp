@@ -34,7 +34,7 @@ struct Run {
     int readers = 0;
     for (const auto& hold : holds) {
       if (!hold->valid(world.now(), Nanos(0))) continue;
-      (hold->claim && hold->claim->ask.weight == 1 ? readers : writers) += 1;
+      (hold->claim && hold->claim->weight == 1 ? readers : writers) += 1;
     }
     if (writers > 1 || (writers == 1 && readers > 0))
       violation =

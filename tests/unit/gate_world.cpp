@@ -57,7 +57,11 @@ void World::deliver(const Notices& notices) {
 }
 
 Process::~Process() = default;
-Claim* Process::make_claim() noexcept { return new Claim; }
+Claim* Process::make_claim() noexcept {
+  auto* claim = new Claim;
+  claim->attempt = std::make_unique<Attempt>();
+  return claim;
+}
 void Process::end_claim(Claim* claim) noexcept { delete claim; }
 
 Process::Client& Process::want(std::shared_ptr<const Wish> wish, Nanos wait,
@@ -114,7 +118,7 @@ void Process::start(Claim& claim, Claim::Order what) {
   };
   if (what == Claim::Order::ask) {
     ++world_.asks;
-    call(claim, store([this, ask = claim.ask](Notices& notices) {
+    call(claim, store([this, ask = claim.attempt->ask](Notices& notices) {
            return world_.store.ask(ask, {place_, 0}, world_.store_us(), notices);
          }),
          [this, &claim](const Answer& answer) {
@@ -133,7 +137,7 @@ void Process::start(Claim& claim, Claim::Order what) {
            });
          });
   } else {
-    const Keep keep{"name", claim.ask.claim, claim.ask.weight, claim.ask.ttl};
+    const Keep keep{"name", claim.id, claim.weight, claim.wish->ttl};
     call(claim, store([this, keep](Notices& notices) {
            return world_.store.renew(keep, world_.store_us(), notices);
          }),

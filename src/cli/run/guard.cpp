@@ -1,11 +1,9 @@
 // The guard: opens the store, waits for the lease, and hands it to Hold.
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <exception>
-#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/output.hpp"

@@ -2,13 +2,13 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <stop_token>
 #include <thread>
 
 #include "cli/failure.hpp"
-#include "cli/output.hpp"
 #include "cli/run/environment.hpp"
 
 namespace holdfast::cli {
@@ -86,21 +86,24 @@ void Hold::look() {
   if (kill_at_ && (now >= *kill_at_ || is_readable(taken_->descriptor()))) kill();
 }
 
+// Stopping comes first, for telling may take a moment.
 void Hold::lose(const std::string& why, std::int64_t now) {
   lease_lost_ = true;
+  if (job_.options.stop_when_lost && !kill_at_) {
+    end_as_lost_ = true;
+    stop(std::min(now + job_.timing.grace, until_));
+    if (is_readable(lost_.descriptor()) && now < until_) ask_whether_taken();
+  }
   tell_loss(job_, why);
-  if (!job_.options.stop_when_lost || kill_at_) return;
-  end_as_lost_ = true;
-  stop(std::min(now + job_.timing.grace, until_));
-  if (is_readable(lost_.descriptor()) && now < until_) ask_whether_taken();
 }
 
 void Hold::stop(std::int64_t kill_at) {
   kill_at_ = kill_at;
-  if (boot_now() >= kill_at) return;  // nobody may act any more, not even to clear up
+  if (boot_now() >= kill_at) return kill();  // nobody may act any more, not even to clear up
   command_.terminate();
-  if (job_.options.kill_tree == KillTree::tree)
-    for (const pid_t child : children_of_this_process()) ::kill(child, SIGTERM);
+  if (job_.options.kill_tree != KillTree::tree) return;
+  for (const pid_t child : children_of_this_process())
+    if (::getpgid(child) != job_.pulse.group.load()) ::kill(child, SIGTERM);
 }
 
 // Revoked, it is ours until we let go, and there is time for SIGTERM to work; taken by force, or
@@ -157,7 +160,8 @@ void Hold::read_line() {
   const auto length = ::recv(line_, &message, sizeof message, MSG_DONTWAIT);
   if (length == 0) {
     line_ = -1;
-    if (!kill_at_) stop(std::min(boot_now() + job_.timing.grace, until_));
+    const auto kill_at = boot_now() + job_.timing.grace;
+    if (!kill_at_) stop(lease_lost_ ? kill_at : std::min(kill_at, until_));
   }
   if (length != sizeof message) return;
   if (message.number == SIGTSTP || message.number == SIGCONT) paused_ = message.number == SIGTSTP;

@@ -14,7 +14,6 @@
 
 #include "cli/failure.hpp"
 #include "cli/run/command.hpp"
-#include "cli/run/hold.hpp"
 #include "cli/run/job.hpp"
 #include "cli/run/terminal.hpp"
 
@@ -50,7 +49,6 @@ class Supervisor {
   const std::vector<pid_t> spared_;  // children that we had before
   Descriptor signals_;
   BootTimer timer_;
-  Terminal terminal_;
   std::optional<int> guard_status_;  // as waitpid tells it
   std::optional<int> code_;          // the guard told it before its end
   bool interrupt_passed_ = false;
@@ -110,7 +108,7 @@ void Supervisor::pass_signals_on() {
       continue;
     }
     if (signal == SIGINT || signal == SIGQUIT) interrupt_passed_ = true;
-    if (signal == SIGCONT) terminal_.give(group());
+    if (signal == SIGCONT) give_terminal(group());
     if (signal == SIGCONT || signal == SIGTSTP) stop_passed_ = signal == SIGTSTP;
     send(line_.get(), {Message::Kind::signal, signal});
     if (signal == SIGTSTP && group() == 0) stop_with_command(signal);
@@ -135,15 +133,14 @@ void Supervisor::read_line() {
   if (message.kind == Message::Kind::stopped) stop_with_command(message.number);
 }
 
-// The shell must see its job stop, and have the terminal back. What only wants the terminal gets
-// it.
+// The shell must see its job stop, and have the terminal back. Who only wants that gets it.
 void Supervisor::stop_with_command(int signal) {
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  if (wants_terminal && !stop_passed_ && terminal_.ours()) {
-    terminal_.give(group());
+  if (wants_terminal && !stop_passed_ && terminal_is_ours()) {
+    give_terminal(group());
     return send(line_.get(), {Message::Kind::signal, SIGCONT});
   }
-  const bool had_terminal = terminal_.take_back(group());
+  const bool had_terminal = take_terminal_back(group());
   if (signal == SIGSTOP && !had_terminal) return;  // of somebody who will continue it as well
   const int like_it = signal == SIGSTOP ? SIGTSTP : signal;
   // The keyboard's signal reached the command's group alone; our own may be more than one process.
@@ -155,7 +152,7 @@ void Supervisor::stop_with_command(int signal) {
   stop_passed_ = false;
   beat();
   forget_stops();
-  terminal_.give(group());
+  give_terminal(group());
   if (!wants_terminal) send(line_.get(), {Message::Kind::signal, SIGCONT});
 }
 
@@ -179,7 +176,7 @@ int Supervisor::conclude() {
   const bool interrupted =
       code == exit_code::by_signal + SIGINT || code == exit_code::by_signal + SIGQUIT;
   // The keyboard's signal reached the command alone: a script that called us should know it too.
-  if (terminal_.take_back(group()) && interrupted && !interrupt_passed_)
+  if (take_terminal_back(group()) && interrupted && !interrupt_passed_)
     ::kill(0, code - exit_code::by_signal);
   return code;
 }
@@ -192,9 +189,8 @@ std::vector<char*> rename_process(std::span<char*> arguments, std::span<char*> c
   char* const end = arguments.back() + std::strlen(arguments.back());
   constexpr char name[] = "hf-guard";
   ::prctl(PR_SET_NAME, name);
-  static char shown_to_others[] =
-      "holdfast";  // by `holdfast ls`; it lay in what is overwritten now
-  program_invocation_name = program_invocation_short_name = shown_to_others;
+  static char shown_by_ls[] = "holdfast";  // it lay in what is overwritten now
+  program_invocation_name = program_invocation_short_name = shown_by_ls;
   std::memset(begin, 0, static_cast<std::size_t>(end - begin));
   std::memcpy(begin, name, std::min(sizeof name - 1, static_cast<std::size_t>(end - begin)));
   std::vector<char*> pointers;

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "core/text.hpp"
@@ -10,6 +11,8 @@
 
 namespace holdfast::stores::sqlite {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 4> suffixes{"", "-wal", "-shm", "-live"};
 
@@ -40,10 +43,14 @@ Session::Session(const std::string& path, BootTime deadline)
   }
 }
 
-bool Session::intact() const noexcept {
-  for (const Opened& file : opened_)
-    if (identify(file.path) != file.identity) return false;
-  return true;
+bool Session::intact() noexcept {
+  const auto same = [](const Opened& file) { return identify(file.path) == file.identity; };
+  const BootTime now = BootClock::now();
+  const bool all = now - companions_checked_ >= 20ms;
+  if (all) companions_checked_ = now;
+  intact_ =
+      intact_ && std::all_of(opened_.begin(), all ? opened_.end() : opened_.begin() + 1, same);
+  return intact_;
 }
 
 void Session::settle_in() {

@@ -17,8 +17,8 @@ struct Session {
   Session(const std::string& path, BootTime deadline);
 
   // The files are still those that were opened. If not, there are two worlds, and ours is the dead
-  // one.
-  bool intact() const noexcept;
+  // one for good. The database is looked at each time, its companions every 20 ms at most.
+  bool intact() noexcept;
 
   // In the first transaction: makes sure that the stamps in the file are of our boot and our clock.
   void settle_in();
@@ -39,6 +39,8 @@ struct Session {
     Identity identity;
   };
   std::array<Opened, 4> opened_;
+  BootTime companions_checked_{};
+  bool intact_ = true;
 };
 
 }  // namespace holdfast::stores::sqlite

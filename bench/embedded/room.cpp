@@ -1,0 +1,196 @@
+// Goal: a held lock with a name of 32 bytes takes less than 1 KiB in the client, a waiting coroutine
+// less than 2 KiB. What `memory:` keeps is the store's and lies in the same process, so the client
+// alone is measured on a store that keeps nothing.
+#include <malloc.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <coroutine>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "holdfast/backend.hpp"
+#include "holdfast/holdfast.hpp"
+#include "measure.hpp"
+
+namespace {
+
+using namespace holdfast;
+using namespace std::chrono_literals;
+
+constexpr std::size_t locks = 100'000;
+constexpr std::size_t waiters = 10'000;
+
+// ── a store that grants everything and keeps nothing ─────────────────────────────────────────────
+
+constexpr Traits nothing_traits{.scheme = "nothing", .immediate = true};
+
+class Nothing final : public Backend {
+ public:
+  const Traits& traits() const noexcept override { return nothing_traits; }
+  void ask(const Ask& ask, Pending<Answer>& call) noexcept override {
+    call.done({.said = Said::yes, .number = ++number_, .ttl = ask.ttl});
+  }
+  void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept override {
+    std::vector<Answer> answers;
+    for (const Keep& keep : keeps) answers.push_back({.said = Said::yes, .ttl = keep.ttl});
+    call.done(answers);
+  }
+  void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept override {
+    std::vector<Answer> answers(drops.size(), Answer{.said = Said::yes});
+    call.done(answers);
+  }
+  void list(std::string_view, Pending<Listing>& call) noexcept override { call.done({}); }
+  void revoke(std::string_view, bool, Pending<Answer>& call) noexcept override {
+    call.done({.said = Said::gone});
+  }
+  void guarantees(Pending<Promise>& call) noexcept override { call.done({}); }
+  void init(Pending<Answer>& call) noexcept override { call.done({.said = Said::yes}); }
+  void help(const Call* call, BootTime until, int wake) noexcept override {
+    if (call) return;
+    pollfd waker{wake, POLLIN, 0};
+    const auto left = std::chrono::ceil<Millis>(until - BootClock::now());
+    ::poll(&waker, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
+  }
+
+ private:
+  std::atomic<std::uint64_t> number_{0};
+};
+
+std::unique_ptr<Backend> open_nothing(const Opening&, Problem&) {
+  return std::make_unique<Nothing>();
+}
+constexpr Module nothing{.schemes = "nothing", .open = open_nothing};
+
+// ── what is in use ───────────────────────────────────────────────────────────────────────────────
+
+struct Use {
+  double heap = 0;
+  double resident = 0;
+
+  static Use now() {
+    const auto info = mallinfo2();
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >> pages;
+    return {static_cast<double>(info.uordblks + info.hblkhd),
+            static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE))};
+  }
+  Use since(const Use& before, std::size_t many) const {
+    const auto each = static_cast<double>(many);
+    return {(heap - before.heap) / each, (resident - before.resident) / each};
+  }
+};
+
+void print(const std::string& what, const Use& use, const bench::Goal& goal) {
+  bench::print({.what = what,
+                .ours = bench::shown(use.heap, "B of heap"),
+                .beside = bench::shown(use.resident, "B resident"),
+                .measured = {use.heap, use.heap, use.heap},
+                .unit = "B",
+                .goal = goal});
+}
+
+// ── locks ────────────────────────────────────────────────────────────────────────────────────────
+
+std::string name_of(std::size_t number) {
+  const std::string digits = std::to_string(number);
+  return "bench/room/" + std::string(32 - 11 - digits.size(), '0') + digits;
+}
+
+struct Held {
+  Use leases;      // the leases alone …
+  Use with_locks;  // … and with the Lock that each came from
+};
+
+// No renewal is due while it is measured.
+Held hold_many(const Store& store) {
+  const LockOptions options{.ttl = 24h};
+  std::vector<Lock> kept;
+  std::vector<Lease> leases;
+  kept.reserve(locks);
+  leases.reserve(locks);
+  (void)store.lock("warm", options).acquire().value();
+
+  const Use before = Use::now();
+  for (std::size_t i = 0; i < locks; ++i) {
+    kept.push_back(store.lock(name_of(i), options));
+    leases.push_back(kept.back().acquire().value());
+  }
+  Held held;
+  held.with_locks = Use::now().since(before, locks);
+  kept.clear();
+  held.leases = {Use::now().since(before, locks).heap, held.with_locks.resident};
+  return held;
+}
+
+// ── coroutines ───────────────────────────────────────────────────────────────────────────────────
+
+struct Waiting {
+  struct promise_type {
+    Waiting get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+Waiting wait(const Lock& lock, std::stop_token stop, std::atomic<std::size_t>& ended) {
+  (void)co_await lock.acquire_async(std::move(stop));
+  ++ended;
+}
+
+std::size_t threads_now() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "Threads:") break;
+  std::size_t count = 0;
+  status >> count;
+  return count;
+}
+
+struct Line {
+  Use each;
+  std::size_t threads = 0;
+};
+
+Line wait_many(const Store& store) {
+  const Lock lock = store.lock(name_of(0), {.ttl = 24h});
+  const auto lease = lock.acquire().value();
+  std::stop_source leave;
+  std::atomic<std::size_t> ended{0};
+  const Use before = Use::now();
+  for (std::size_t i = 0; i < waiters; ++i) wait(lock, leave.get_token(), ended);
+  const Line line{Use::now().since(before, waiters), threads_now()};
+  if (ended != 0) throw std::runtime_error("a coroutine did not wait");
+  leave.request_stop();
+  while (ended < waiters) std::this_thread::sleep_for(1ms);
+  return line;
+}
+
+void measure(const bench::Place&) {
+  const Store store(nothing, "nothing:");
+  const Line line = wait_many(store);
+  const Held client = hold_many(store);
+  const Held both = hold_many(open("memory:room").value());
+
+  const bench::Goal kibibyte{bench::Goal::Side::at_most, 1024};
+  print("a held lock, 32-byte name", client.leases, kibibyte);
+  print("the same, its Lock object kept as well", client.with_locks, kibibyte);
+  print("what memory: itself keeps of it",
+        {both.leases.heap - client.leases.heap, both.leases.resident - client.leases.resident}, {});
+  print("a waiting coroutine, its frame included", line.each, {bench::Goal::Side::at_most, 2048});
+  const auto threads = static_cast<double>(line.threads);
+  bench::print({.what = "threads while 10,000 coroutines wait",
+                .ours = std::to_string(line.threads),
+                .measured = {threads, threads, threads},
+                .unit = "",
+                .goal = {bench::Goal::Side::at_most, 16}});
+}
+
+}  // namespace
+
+int main(int count, char** arguments) { return bench::run(count, arguments, measure); }
