@@ -3,7 +3,7 @@
 // A figure of its own says little: the machine, its load and its disk decide it. So each program
 // measures holdfast and something bare beside it, in turn, in one run, and compares round by round.
 //
-//   PROGRAM FOLDER BUILD     FOLDER: empty, for files, on a disk. BUILD: where `holdfast` was built.
+//   PROGRAM FOLDER BUILD      an empty folder on a disk, and the one where `holdfast` was built
 #pragma once
 
 #include <algorithm>
@@ -109,8 +109,8 @@ inline void print(const Line& line) {
   std::string measured = shown(line.measured.median, line.unit);
   if (line.measured.least != line.measured.most)
     measured += " (" + shown(line.measured.least, "to") + " " + shown(line.measured.most, "") + ")";
-  std::printf("%s\t%s\t%s\t%s\t%s\t%s\n", line.what.c_str(), line.ours.c_str(),
-              line.beside.c_str(), measured.c_str(), line.goal.text(line.unit).c_str(),
+  std::printf("%s\t%s\t%s\t%s\t%s\t%s\n", line.what.c_str(), line.ours.c_str(), line.beside.c_str(),
+              measured.c_str(), line.goal.text(line.unit).c_str(),
               line.goal.verdict(line.measured.median).c_str());
 }
 

@@ -1,6 +1,6 @@
-// Goal: a held lock with a name of 32 bytes takes less than 1 KiB in the client, a waiting coroutine
-// less than 2 KiB. What `memory:` keeps is the store's and lies in the same process, so the client
-// alone is measured on a store that keeps nothing.
+// Goal: a held lock with a name of 32 bytes takes less than 1 KiB in the client, a waiting
+// coroutine less than 2 KiB. What `memory:` keeps is the store's and lies in the same process, so
+// the client alone is measured on a store that keeps nothing.
 #include <malloc.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,9 +16,9 @@
 #include "holdfast/holdfast.hpp"
 #include "measure.hpp"
 
+namespace holdfast {
 namespace {
 
-using namespace holdfast;
 using namespace std::chrono_literals;
 
 constexpr std::size_t locks = 100'000;
@@ -101,28 +101,26 @@ std::string name_of(std::size_t number) {
 }
 
 struct Held {
-  Use leases;      // the leases alone …
-  Use with_locks;  // … and with the Lock that each came from
+  Use lease;      // alone …
+  Use with_lock;  // … and with its Lock object
 };
 
 // No renewal is due while it is measured.
 Held hold_many(const Store& store) {
   const LockOptions options{.ttl = 24h};
-  std::vector<Lock> kept;
   std::vector<Lease> leases;
-  kept.reserve(locks);
+  std::vector<Lock> kept;
   leases.reserve(locks);
+  kept.reserve(locks);
   (void)store.lock("warm", options).acquire().value();
 
-  const Use before = Use::now();
-  for (std::size_t i = 0; i < locks; ++i) {
-    kept.push_back(store.lock(name_of(i), options));
-    leases.push_back(kept.back().acquire().value());
-  }
   Held held;
-  held.with_locks = Use::now().since(before, locks);
-  kept.clear();
-  held.leases = {Use::now().since(before, locks).heap, held.with_locks.resident};
+  const Use before = Use::now();
+  for (std::size_t i = 0; i < locks; ++i)
+    leases.push_back(store.lock(name_of(i), options).acquire().value());
+  held.lease = Use::now().since(before, locks);
+  for (std::size_t i = 0; i < locks; ++i) kept.push_back(store.lock(name_of(i), options));
+  held.with_lock = Use::now().since(before, locks);
   return held;
 }
 
@@ -178,10 +176,13 @@ void measure(const bench::Place&) {
   const Held both = hold_many(open("memory:room").value());
 
   const bench::Goal kibibyte{bench::Goal::Side::at_most, 1024};
-  print("a held lock, 32-byte name", client.leases, kibibyte);
-  print("the same, its Lock object kept as well", client.with_locks, kibibyte);
-  print("what memory: itself keeps of it",
-        {both.leases.heap - client.leases.heap, both.leases.resident - client.leases.resident}, {});
+  print("a held lock, 32-byte name: its lease", client.lease, kibibyte);
+  print("the same, its Lock object kept as well", client.with_lock, kibibyte);
+  const double kept = both.lease.heap - client.lease.heap;
+  bench::print({.what = "what memory: itself keeps of it",
+                .ours = bench::shown(kept, "B of heap"),
+                .measured = {kept, kept, kept},
+                .unit = "B"});
   print("a waiting coroutine, its frame included", line.each, {bench::Goal::Side::at_most, 2048});
   const auto threads = static_cast<double>(line.threads);
   bench::print({.what = "threads while 10,000 coroutines wait",
@@ -192,5 +193,6 @@ void measure(const bench::Place&) {
 }
 
 }  // namespace
+}  // namespace holdfast
 
-int main(int count, char** arguments) { return bench::run(count, arguments, measure); }
+int main(int count, char** arguments) { return bench::run(count, arguments, holdfast::measure); }

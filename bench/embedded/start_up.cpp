@@ -1,6 +1,6 @@
-// Goal: `holdfast run x -- true` on the embedded store takes at most 5 ms more than `flock FILE true`,
-// start of the programs included. So the command links no store's client library: those that ldd
-// lists beside the language's own and ours are counted, and there must be none.
+// Goal: `holdfast run x -- true` on the embedded store takes at most 5 ms more than `flock FILE
+// true`, start of the programs included. So the command links no store's client library: those that
+// ldd lists beside the language's own and ours are counted, and there must be none.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -64,8 +64,12 @@ void measure(const bench::Place& place) {
 
   const auto result = bench::in_turn(
       rounds,
-      [&] { return milliseconds_of(holdfast, {"holdfast", "run", "x", "--", "true"}); },
-      [&] { return milliseconds_of("flock", {"flock", file.c_str(), "true"}); },
+      [&] {
+        return milliseconds_of(holdfast, {"holdfast", "run", "x", "--", "true"});
+      },
+      [&] {
+        return milliseconds_of("flock", {"flock", file.c_str(), "true"});
+      },
       [](double ours, double other) { return ours - other; });
   bench::print({.what = "holdfast run x -- true, more than flock FILE true",
                 .ours = bench::shown(bench::spread_of(result.ours).median, "ms"),

@@ -1,7 +1,7 @@
 // Goal: to take a free lock of `sqlite:` and give it back costs at most 1.5 times the two bare
-// transactions that this needs: one counts the name's number up and writes the claim, one deletes it.
-// Both are as durable (write-ahead log, synchronous = FULL), in the same folder, with statements
-// prepared once; the bare one keeps what SQLite sets by default beside that.
+// transactions that this needs: one counts the name's number up and writes the claim, one deletes
+// it. Both are as durable (write-ahead log, synchronous = FULL), in the same folder, with
+// statements prepared once; the bare one keeps what SQLite sets by default beside that.
 #include <sqlite3.h>
 
 #include <memory>
@@ -26,13 +26,14 @@ class Bare {
     run("PRAGMA journal_mode = WAL");
     run("PRAGMA synchronous = FULL");
     run("CREATE TABLE names (name BLOB PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID");
-    run("CREATE TABLE claims (name BLOB, id BLOB, number INTEGER NOT NULL, expires INTEGER NOT NULL,"
+    run("CREATE TABLE claims (name BLOB, id BLOB, number INTEGER NOT NULL, expires INTEGER NOT "
+        "NULL,"
         " about BLOB NOT NULL, PRIMARY KEY (name, id)) WITHOUT ROWID");
     begin_ = prepared("BEGIN IMMEDIATE");
     commit_ = prepared("COMMIT");
-    count_ = prepared(
-        "INSERT INTO names VALUES (?, 1) ON CONFLICT DO UPDATE SET number = number + 1"
-        " RETURNING number");
+    count_ =
+        prepared("INSERT INTO names VALUES (?, 1) ON CONFLICT DO UPDATE SET number = number + 1");
+    number_ = prepared("SELECT number FROM names WHERE name = ?");
     claim_ = prepared("INSERT INTO claims VALUES (?, ?, ?, ?, ?)");
     drop_ = prepared("DELETE FROM claims WHERE name = ? AND id = ?");
   }
@@ -43,9 +44,11 @@ class Bare {
     step(begin_);
     bind(count_, 1, name);
     step(count_);
+    bind(number_, 1, name);
+    const std::int64_t number = step(number_);
     bind(claim_, 1, name);
     bind(claim_, 2, id);
-    expect(sqlite3_bind_int64(claim_.get(), 3, number_));
+    expect(sqlite3_bind_int64(claim_.get(), 3, number));
     expect(sqlite3_bind_int64(claim_.get(), 4, 30'000'000));
     bind(claim_, 5, about);
     step(claim_);
@@ -69,7 +72,9 @@ class Bare {
     if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE)
       throw std::runtime_error(sqlite3_errmsg(database_.get()));
   }
-  void run(const char* sql) { expect(sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr)); }
+  void run(const char* sql) {
+    expect(sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr));
+  }
   Statement prepared(const char* sql) {
     sqlite3_stmt* statement = nullptr;
     expect(sqlite3_prepare_v3(database_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
@@ -79,19 +84,17 @@ class Bare {
   void bind(const Statement& statement, int at, std::string_view bytes) {
     expect(sqlite3_bind_blob64(statement.get(), at, bytes.data(), bytes.size(), SQLITE_STATIC));
   }
-  void step(const Statement& statement) {
-    int code = sqlite3_step(statement.get());
-    if (code == SQLITE_ROW) {
-      number_ = sqlite3_column_int64(statement.get(), 0);
-      code = sqlite3_step(statement.get());
-    }
+  std::int64_t step(const Statement& statement) {
+    const int code = sqlite3_step(statement.get());
+    const std::int64_t first =
+        code == SQLITE_ROW ? sqlite3_column_int64(statement.get(), 0) : std::int64_t{0};
     expect(code);
     expect(sqlite3_reset(statement.get()));
+    return first;
   }
 
   std::unique_ptr<sqlite3, End> database_;
-  Statement begin_, commit_, count_, claim_, drop_;
-  std::int64_t number_ = 0;
+  Statement begin_, commit_, count_, number_, claim_, drop_;
 };
 
 template <class Work>
@@ -106,8 +109,7 @@ void measure(const bench::Place& place) {
   Bare bare(place.folder + "/bare.db");
   const auto lock = holdfast::open("sqlite:" + place.folder + "/ours.db").value().lock(name);
   const auto result = bench::in_turn(
-      rounds,
-      [&] { return milliseconds_each([&] { lock.acquire().value().release().value(); }); },
+      rounds, [&] { return milliseconds_each([&] { lock.acquire().value().release().value(); }); },
       [&] { return milliseconds_each([&] { bare.acquire_and_release(); }); },
       [](double ours, double other) { return ours / other; });
   bench::print({.what = "acquire + release, free, sqlite: / two transactions",

@@ -114,7 +114,7 @@ struct Answer {
   Said said{};
   std::uint64_t number = 0;   // yes to an ask: 53 bits; the token is made of it
   Millis ttl{};               // yes: granted. queued: ask again at the latest then; 0: not told
-  std::int64_t store_us = 0;  // the store's own time of this answer, where it has one
+  std::int64_t store_us = 0;  // the store's own time of this answer; 0: it has none, or did nothing
   std::optional<Holder> holder{};
   Problem problem{};
 };

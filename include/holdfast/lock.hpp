@@ -40,12 +40,18 @@ struct Leave {
   void operator()() const noexcept;
 };
 
-// A deadline that does not overflow, whatever the caller's units are.
+// How long from now, whatever the caller's units are; neither end overflows.
 template <class R, class P>
 Millis at_most(std::chrono::duration<R, P> duration) {
   using Wide = std::chrono::duration<double, std::milli>;
+  if (Wide(duration) <= Wide::zero()) return Millis(0);
   if (Wide(duration) >= Wide(std::chrono::hours(24) * 365 * 100)) return forever;
   return std::chrono::ceil<Millis>(duration);
+}
+template <class C, class D>
+Millis until(std::chrono::time_point<C, D> deadline) {
+  const auto now = C::now();
+  return deadline <= now ? Millis(0) : at_most(deadline - now);
 }
 }  // namespace detail
 
@@ -77,7 +83,7 @@ class Lock {
   template <class C, class D>
   Result<Lease> try_acquire_until(std::chrono::time_point<C, D> deadline,
                                   std::stop_token stop = {}) const {
-    return try_acquire_for(detail::at_most(deadline - C::now()), std::move(stop));
+    return try_acquire_for(detail::until(deadline), std::move(stop));
   }
   Acquiring acquire_async(std::stop_token stop = {}) const;
 
@@ -89,7 +95,7 @@ class Lock {
   }
   template <class C, class D>
   bool try_lock_until(std::chrono::time_point<C, D> deadline) const {
-    return lock_within(detail::at_most(deadline - C::now()));
+    return lock_within(detail::until(deadline));
   }
   void unlock()
       const noexcept;  // a loss is told by events and stats, for ~scoped_lock must not throw

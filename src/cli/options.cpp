@@ -140,6 +140,14 @@ constexpr FlagRow flags[] = {
      "print JSON; tokens are strings, *_encoded has the exact bytes percent-encoded"},
 };
 
+constexpr std::string_view last_words = R"(
+holdfast help COMMAND explains one of them.
+
+The exit status of run is that of its command; else 64 usage, 69 store unavailable, 70 internal,
+73 store file cannot be created, 75 busy, 76 lost, 77 denied, 78 configuration, 126 or 127 the
+command cannot be run, 128+n ended by signal n. --status-fd tells them apart.
+)";
+
 const VerbRow* find_verb(std::string_view name) {
   for (const auto& row : verbs)
     if (row.name == name) return &row;
@@ -227,7 +235,7 @@ void Parser::choose_verb() {
     options_.verb = verb_->verb;
     return;
   }
-  for (const auto operand : operands_) throw wrong("unknown option '" + escaped(operand, 64) + "'");
+  if (!operands_.empty()) throw wrong("unknown option '" + escaped(operands_[0], 64) + "'");
   if (!wants_help_) throw wrong("a command is missing");
 }
 
@@ -319,13 +327,7 @@ std::string help_text(std::string_view topic) {
     for (const auto& verb : verbs)
       text += padded(std::string(verb.name) + " " + std::string(verb.operand), 20) +
               std::string(verb.help) + "\n";
-    return text +
-           "\nholdfast help COMMAND explains one of them. The exit status of run is that of its "
-           "command; else\n"
-           "64 usage, 69 store unavailable, 70 internal, 73 store file cannot be created, 75 busy, "
-           "76 lost,\n"
-           "77 denied, 78 configuration, 126 or 127 the command cannot be run, 128+n ended by "
-           "signal n.\n";
+    return text + std::string(last_words);
   }
   const auto* verb = find_verb(topic);
   if (!verb)

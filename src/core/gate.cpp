@@ -66,7 +66,8 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
     if (!claim) break;
     orders.start[orders.starts++] = {claim, claim->order};
     claim->wall_at_send = moment.wall_ahead;
-    claim->answer_by = moment.now + answer_within(claim->wish->ttl);
+    claim->answer_by =
+        moment.now + std::min<Nanos>(answer_within(claim->wish->ttl), terms_.patience);
     switch (std::exchange(claim->order, Claim::Order::none)) {
       case Claim::Order::none: break;
       case Claim::Order::ask: {

@@ -88,6 +88,9 @@ void Gate::settle(Waiter& waiter, Errc errc, Problem problem,
 void Gate::settle_timed_out(Waiter& waiter) {
   if (full()) return settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, local_holder());
   if (silent()) return settle(waiter, Errc::unavailable, news_->trouble, {});
+  if (front_ && front_->asking && !news_)  // not a word from the store so far
+    return settle(waiter, Errc::unavailable,
+                  {Errc::unavailable, "silent", "the store did not answer in time"}, {});
   settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, news_ ? news_->holder : nullptr);
 }
 
@@ -215,9 +218,10 @@ void Gate::ask_for(Waiter& head, const Moment& moment) {
 
 void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
   claim.asking = false;
+  // A refusal with the store's stamp came from the store itself, so the whole step was done.
   const bool executed = answer.said == Said::yes || answer.said == Said::queued ||
                         answer.said == Said::gone ||
-                        (answer.said == Said::no && answer.problem.errc == Errc::busy);
+                        (answer.said == Said::no && answer.store_us != 0);
   if (executed) {
     settle_replaced(claim);
     note_silence(nullptr, moment);

@@ -11,8 +11,7 @@
 namespace holdfast::detail {
 namespace {
 
-constexpr Millis cancel_slice{50};  // a caller inside help() notices a cancel within this
-constexpr std::chrono::hours long_time{1};
+constexpr Millis slice{50};  // a caller inside help() notices within this that it was settled
 
 // A backend may answer before its call returns. The gate that is starting calls on this thread then
 // only notes the event; it collects again when the starting is done. So nothing recurses.
@@ -170,9 +169,8 @@ void LiveGate::end_claim(core::Claim* claim) noexcept {
 
 // ── callers ─────────────────────────────────────────────────────────────────────────────────────
 
-void LiveGate::wait(core::Waiter& waiter, bool cancellable) noexcept {
+void LiveGate::wait(core::Waiter& waiter) noexcept {
   const bool immediate = terms().traits.immediate;
-  const Nanos slice = cancellable ? Nanos(cancel_slice) : Nanos(long_time);
   step({.self = &waiter},
        [&](const auto& moment, auto& orders) { arrive(waiter, moment, orders); });
   while (!waiter.delivered.load(std::memory_order_acquire)) {

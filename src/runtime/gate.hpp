@@ -42,7 +42,7 @@ class LiveGate final : public core::Gate,
 
   // ── callers ──
   // Waits on this thread until the waiter is settled.
-  void wait(core::Waiter& waiter, bool cancellable) noexcept;
+  void wait(core::Waiter& waiter) noexcept;
   // True: settled at once. False: whoever settles it resumes the coroutine, maybe already now.
   bool arrive_async(AsyncWaiter& waiter) noexcept;
   void cancel(core::Waiter& waiter) noexcept;

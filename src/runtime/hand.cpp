@@ -125,11 +125,10 @@ void Hand::help() noexcept {
     call = helped_.front().call;
   }
   backend_->help(call, BootClock::now() + std::chrono::hours(1), bell_.descriptor());
-  std::unique_lock lock(mutex_);
-  if (std::exchange(rung_, false)) {
-    lock.unlock();
-    bell_.silence();
-  }
+  // In this order: who finds rung_ still set need not ring, for its work is seen right after this.
+  bell_.silence();
+  const std::lock_guard guard(mutex_);
+  rung_ = false;
 }
 
 }  // namespace holdfast::detail

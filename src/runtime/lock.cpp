@@ -57,11 +57,10 @@ Result<Lease> detail::acquire(const Place& place, Millis at_most, core::Entrant 
   prepare(waiter, place, at_most, owner);
   waiter.continuation = &Parker::mine();
   {
-    const bool cancellable = stop.stop_possible();
     const auto leave = [&] { gate.cancel(waiter); };
     std::optional<std::stop_callback<decltype(leave)>> callback;
-    if (cancellable) callback.emplace(std::move(stop), leave);
-    gate.wait(waiter, cancellable);
+    if (stop.stop_possible()) callback.emplace(std::move(stop), leave);
+    gate.wait(waiter);
   }
   return outcome(waiter, place);
 }

@@ -61,8 +61,7 @@ void Messenger::called(std::unique_lock<std::mutex> lock) noexcept {
 
 void Messenger::due(std::shared_ptr<Timer>) noexcept {
   const std::lock_guard guard(mutex_);
-  const bool waiting = !coroutines_.empty() || !losses_.empty() || (!events_.empty() && !telling_);
-  if (!waiting || idle_ > 0 || threads_ >= most_threads) return;
+  if (!waiting() || idle_ > 0 || threads_ >= most_threads) return;
   std::thread thread;
   if (!start_thread(thread, "hf-messenger", [this] { run(false); })) return;
   ++threads_;
@@ -86,17 +85,17 @@ bool Messenger::work(std::unique_lock<std::mutex>& lock) {
   if (!losses_.empty()) {
     const auto hold = std::move(losses_.front());
     losses_.pop_front();
-    lock.unlock();
+    leave_to_user(lock);
     hold->loss.request_stop();
   } else if (core::Waiter* coroutine = coroutines_.pop_front()) {
-    lock.unlock();
+    leave_to_user(lock);
     static_cast<AsyncWaiter*>(coroutine)->handle.resume();
   } else if (!events_.empty() && !telling_) {
     telling_ = true;
     {
       const auto event = std::move(events_.front());
       events_.pop_front();
-      lock.unlock();
+      leave_to_user(lock);
       event();
     }
     lock.lock();
@@ -107,6 +106,17 @@ bool Messenger::work(std::unique_lock<std::mutex>& lock) {
   }
   lock.lock();
   return true;
+}
+
+// User code may hang: if more is waiting and nobody is idle, somebody looks after it.
+void Messenger::leave_to_user(std::unique_lock<std::mutex>& lock) noexcept {
+  const bool watch = waiting() && idle_ == 0 && threads_ < most_threads;
+  lock.unlock();
+  if (watch) arm(BootClock::now() + patience);
+}
+
+bool Messenger::waiting() const noexcept {
+  return !coroutines_.empty() || !losses_.empty() || (!events_.empty() && !telling_);
 }
 
 }  // namespace holdfast::detail

@@ -33,6 +33,8 @@ class Messenger final : public Timer {
  private:
   void run(bool first) noexcept;
   bool work(std::unique_lock<std::mutex>& lock);
+  void leave_to_user(std::unique_lock<std::mutex>& lock) noexcept;
+  bool waiting() const noexcept;
   void called(std::unique_lock<std::mutex> lock) noexcept;
 
   static constexpr std::size_t most_events = 10'000;

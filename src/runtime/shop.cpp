@@ -89,6 +89,9 @@ Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view 
   std::string handover;
   if (!core::parse_url(text, url, problem))
     return Error(problem.errc, problem.reason, problem.text);
+  if (options.patience <= Millis(0) || options.release_deadline < Millis(0))
+    return Error(Errc::invalid, "bad_options",
+                 "patience must be positive and release_deadline not negative");
   const bool has_prefix = take_option(url, "prefix", prefix);
   const bool has_handover = take_option(url, "handover", handover);
   auto shop = std::make_shared<Shop>(url, options);

@@ -1,7 +1,8 @@
 // Goal: in the order of the grants of one name, tokens strictly grow, whatever ended the one
 // before.
 
-#include <mutex>
+#include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -45,27 +46,30 @@ TEST_P(Tokens, GrowOverReleases) {
 TEST_P(Tokens, GrowOverHandoversInAndBetweenClients) {
   HOLDFAST_NEEDS(tokens);
   const int rounds = scaled(300);
+  const Store clients[] = {world.client(), world.client()};
   std::vector<Token> seen;
-  std::uint64_t handed_over = 0;
-  {
-    const Store clients[] = {world.client(), world.client()};
-    std::vector<std::jthread> threads;
-    for (int thread = 0; thread < 6; ++thread) {
-      threads.emplace_back([&, lock = clients[thread % 2].lock(name)] {
-        for (int round = 0; round < rounds; ++round) {
-          const auto lease = lock.acquire();
-          ASSERT_TRUE(succeeded(lease));
-          seen.push_back(lease->token());
-        }
-      });
-    }
-    threads.clear();
-    handed_over = clients[0].stats().handed_over + clients[1].stats().handed_over;
+  std::atomic<int> started = 0;
+  auto held = clients[0].lock(name).acquire();  // Until all have come, so that they do meet.
+  ASSERT_TRUE(succeeded(held));
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 6; ++thread) {
+    threads.emplace_back([&, lock = clients[thread % 2].lock(name)] {
+      ++started;
+      for (int round = 0; round < rounds; ++round) {
+        const auto lease = lock.acquire();
+        ASSERT_TRUE(succeeded(lease));
+        seen.push_back(lease->token());
+      }
+    });
   }
+  ASSERT_TRUE(eventually([&] { return started == 6; }));
+  ASSERT_TRUE(succeeded(held->release()));
+  threads.clear();
   ASSERT_EQ(seen.size(), static_cast<std::size_t>(6 * rounds));
+  EXPECT_GT(seen.front(), held->token());
   EXPECT_EQ(std::ranges::adjacent_find(seen, std::greater_equal()), seen.end());
   if (world.traits().handovers > 0) {
-    EXPECT_GT(handed_over, 0U);
+    EXPECT_GT(clients[0].stats().handed_over + clients[1].stats().handed_over, 0U);
   }
 }
 

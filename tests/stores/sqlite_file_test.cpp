@@ -255,16 +255,18 @@ TEST_F(SqliteFile, AFullDiskRefusesAndLosesNothing) {
   EXPECT_EQ(user.finish(), 0);
 }
 
-TEST_F(SqliteFile, TooFewDescriptorsAreNamed) {
+TEST_F(SqliteFile, TooFewDescriptorsAreNamedAndHarmNobody) {
   Peer user([&](const auto&) {
-    SqliteClient(folder.file("first")).init();  // what is loaded once is there
+    SqliteClient holder(path);
+    const ClaimId held = fresh_claim();
+    EXPECT_EQ(holder.ask("held", held).said, Said::yes);
     const rlimit few{100, 100};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
     std::vector<int> taken;
     for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
     std::vector<Answer> answers;
     for (int free = 0; free < 20 && (answers.empty() || answers.back().said != Said::yes); ++free) {
-      answers.push_back(SqliteClient(folder.file(std::to_string(free))).ask("n", fresh_claim()));
+      answers.push_back(SqliteClient(path).ask("n", fresh_claim()));
       close(taken.back());
       taken.pop_back();
     }
@@ -276,6 +278,7 @@ TEST_F(SqliteFile, TooFewDescriptorsAreNamed) {
       EXPECT_EQ(answer.problem.errc, Errc::unavailable) << answer.problem.text;
       EXPECT_EQ(answer.problem.reason, "no_descriptors") << answer.problem.text;
     }
+    EXPECT_EQ(holder.renew("held", held).said, Said::yes);
   });
   EXPECT_EQ(user.finish(), 0);
 }

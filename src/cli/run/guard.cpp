@@ -41,8 +41,9 @@ int Guard::run() {
   if (!granted(waiting)) return cancel(waiting);
   auto lease = waiting.result();
   if (!lease) {
-    if (lease.error().errc() == Errc::busy) tell(job_, "busy");
-    throw Error(lease.error());
+    const auto failure = failure_of(lease.error());
+    if (failure.code == exit_code::busy) tell(job_, "busy");
+    throw failure;
   }
   return Hold(job_, line_, store_, std::move(*lease), paused_).run();
 }

@@ -10,6 +10,8 @@
 namespace holdfast::cli {
 namespace {
 
+using namespace std::chrono_literals;
+
 // The one place that says which lock an option means.
 Lock lock_for(const Store& store, const Job& job) {
   const Options& options = job.options;
@@ -18,7 +20,7 @@ Lock lock_for(const Store& store, const Job& job) {
   wanted.wait = options.wait;
   wanted.margin = job.timing.margin;
   // A guard that was killed drops its claim a moment before the kernel has killed the command.
-  wanted.lock_delay = job.timing.margin;
+  wanted.lock_delay = 200ms;
   // Only the program's name: arguments may be secret, and labels are shown to all.
   const std::string program = job.command[0];
   wanted.label = program.substr(program.rfind('/') + 1).substr(0, 64);

@@ -1,5 +1,6 @@
 #include "stores/common/request.hpp"
 
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -51,8 +52,15 @@ bool Request::writes() const noexcept {
          !std::holds_alternative<Started<StateGuarantees, Promise>>(work_);
 }
 
-void Request::refuse(Said said, const Problem& problem) {
-  std::visit([&](auto& started) { refuse_reply(started.reply, said, problem); }, work_);
+void Request::refuse(Said said, const Problem& problem) noexcept {
+  const auto with = [&](const Problem& words) {
+    std::visit([&](auto& started) { refuse_reply(started.reply, said, words); }, work_);
+  };
+  try {
+    with(problem);
+  } catch (const std::bad_alloc&) {
+    with({Errc::unavailable, "no_memory", "out of memory"});  // short enough to need none
+  }
   answered_ = true;
 }
 

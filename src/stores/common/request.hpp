@@ -59,8 +59,8 @@ class Request {
     std::visit([&](auto& started) { serve(started.question, started.reply); }, work_);
     answered_ = true;
   }
-  // The same answer whatever was asked.
-  void refuse(Said said, const Problem& problem);
+  // The same answer whatever was asked, in fewer words if there is no memory for them.
+  void refuse(Said said, const Problem& problem) noexcept;
   // Hands the reply over. The call, and what the request points to, may be gone afterwards.
   void deliver() noexcept;
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr Traits memory_traits{
     .scheme = "memory",
+    .immediate = true,
     .processes = false,
     .cells = true,
     .expiring_cells = true,

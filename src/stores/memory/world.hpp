@@ -1,13 +1,14 @@
 // stores/memory/world.hpp: what all memory stores of one NAME share.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "core/admission.hpp"
 #include "stores/sqlite/site.hpp"

@@ -1,9 +1,11 @@
 #include "stores/sqlite/session.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
 
 #include "core/text.hpp"
 #include "stores/common/clock.hpp"
@@ -16,16 +18,21 @@ using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 4> suffixes{"", "-wal", "-shm", "-live"};
 
-// Without /proc a reboot cannot be seen here; it is still seen by the locks that it dropped.
+// Empty if it cannot be known, as without /proc. That must not be taken for another boot: those who
+// know it may be at work. A reboot is then still seen by the locks that it dropped.
 std::string boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id.empty() ? "unknown" : id;
+  const char* const path = "/proc/sys/kernel/random/boot_id";
+  const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
+  if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+    refuse_errno(errno, "cannot_open", "read", path);
+  std::array<char, 36> id;
+  const bool known = read(file.get(), id.data(), id.size()) == std::ssize(id);
+  return known ? std::string(id.data(), id.size()) : std::string();
 }
 
 std::string time_namespace() {
   struct stat about {};
-  return stat("/proc/self/ns/time", &about) == 0 ? std::to_string(about.st_ino) : "unknown";
+  return stat("/proc/self/ns/time", &about) == 0 ? std::to_string(about.st_ino) : std::string();
 }
 
 }  // namespace
@@ -55,23 +62,24 @@ bool Session::intact() noexcept {
 
 void Session::settle_in() {
   if (life.file().id() == 0) life.file().set_id(random_number());
-  const std::string boot = boot_id(), clock = time_namespace(),
-                    live = std::to_string(life.file().id());
-  const bool same_boot = ledger.meta("boot_id") == boot;
-  const bool same_clock = ledger.meta("time_namespace") == clock;
-  const bool same_live = ledger.meta("live_id") == live;
-  if (same_boot && same_clock && same_live) return;
+  const bool same_boot = note("boot_id", boot_id());
+  const bool same_clock = note("time_namespace", time_namespace());
+  const bool same_live = note("live_id", std::to_string(life.file().id()));
   if (same_boot && !same_clock && life.file().others_live())
     refuse(Errc::invalid, "time_namespace",
            core::escaped(site.path()) +
                " is in use by processes of another time namespace; run both in the same one");
   if (!same_boot || !same_clock)
     ledger.forget_time(now_us());
-  else
+  else if (!same_live)
     ledger.forget_lives();
-  ledger.set_meta("boot_id", boot);
-  ledger.set_meta("time_namespace", clock);
-  ledger.set_meta("live_id", live);
+}
+
+// True if the file had that already, or if there is nothing to note.
+bool Session::note(std::string_view key, const std::string& value) {
+  if (value.empty() || ledger.meta(key) == value) return true;
+  ledger.set_meta(key, value);
+  return false;
 }
 
 void Session::bury_dead(core::Admission& line, std::int64_t now_us) const {

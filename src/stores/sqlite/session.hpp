@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "stores/sqlite/database.hpp"
 #include "stores/sqlite/ledger.hpp"
@@ -34,6 +35,8 @@ struct Session {
   bool settled = false;
 
  private:
+  bool note(std::string_view key, const std::string& value);
+
   struct Opened {
     std::string path;
     Identity identity;

@@ -1,12 +1,29 @@
 #include "stores/sqlite/statement.hpp"
 
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "stores/common/descriptor.hpp"
 #include "stores/sqlite/trouble.hpp"
 
 namespace holdfast::stores::sqlite {
 
+namespace {
+
+// SQLite does not always tell why. The one reason that is not the file's can be asked for, here and
+// now: what is undone on the way out gives descriptors back.
+int reason_of(int code, sqlite3* database) {
+  const int told = database ? sqlite3_system_errno(database) : 0;
+  if (told != 0 || (code & 0xff) != SQLITE_CANTOPEN) return told;
+  return Descriptor(open("/", O_PATH | O_CLOEXEC)) ? 0 : errno;
+}
+
+}  // namespace
+
 void expect(int code, sqlite3* database) {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return;
-  throw SqlFailure{code, database ? sqlite3_system_errno(database) : 0};
+  throw SqlFailure{.code = code, .system_error = reason_of(code, database)};
 }
 
 void Statement::prepare() {

@@ -44,7 +44,7 @@ class SqliteStore final : public Blocking {
   int messages() const noexcept override;
   Attended attend() noexcept override;
 
-  void attempt(std::span<Request> batch);
+  void attempt(std::span<Request> batch) noexcept;
   void transact(Session& session, std::span<Request> batch);
   Session& session(BootTime deadline);
   void follow(const Session& session, Aftermath& aftermath) noexcept;
@@ -90,36 +90,52 @@ void answer_busy(std::span<Request> batch, const Problem& problem) {
 
 // ── a batch ──────────────────────────────────────────────────────────────────────────────────────
 
-void SqliteStore::run(std::span<Request> batch) noexcept {
+struct Failure {
+  Said said = Said::no;
+  bool busy = false;
+  Problem problem;
+};
+
+// Of the exception that is being handled.
+Failure current_failure(const std::string& path) noexcept {
+  Failure failure;
   try {
-    const AtWork at_work;
-    attempt(batch);
+    try {
+      throw;
+    } catch (const Trouble& trouble) {
+      failure.problem = trouble.problem;
+    } catch (const SqlFailure& refused) {
+      failure.busy = refused.is_busy();
+      if (refused.may_be_committed()) failure.said = Said::unknown;
+      failure.problem = explain(refused, path);
+    }
   } catch (const std::bad_alloc&) {
-    for (Request& request : batch)
-      request.refuse(Said::no, {Errc::unavailable, "no_memory", "out of memory"});
+    failure.problem = {Errc::unavailable, "no_memory", "out of memory"};
   }
+  return failure;
 }
 
-void SqliteStore::attempt(std::span<Request> batch) {
-  Problem problem;
-  Said said = Said::no;
+void SqliteStore::run(std::span<Request> batch) noexcept {
+  const AtWork at_work;
+  attempt(batch);
+}
+
+void SqliteStore::attempt(std::span<Request> batch) noexcept {
+  Failure failure;
   bool opened = false;
   try {
     Session& open = session(earliest(batch));
     opened = true;
     return transact(open, batch);
-  } catch (const Trouble& trouble) {
-    problem = trouble.problem;
-  } catch (const SqlFailure& failure) {
-    problem = explain(failure, path_);
-    if (failure.is_busy()) return answer_busy(batch, problem);
-    if (failure.may_be_committed()) said = Said::unknown;
+  } catch (...) {
+    failure = current_failure(path_);
   }
-  if (opened && said == Said::no && batch.size() > 1) {
+  if (failure.busy) return answer_busy(batch, failure.problem);
+  if (opened && failure.said == Said::no && batch.size() > 1) {
     // One of them may be the reason: each on its own.
     for (std::size_t i = 0; i < batch.size(); ++i) attempt(batch.subspan(i, 1));
   } else {
-    for (Request& request : batch) request.refuse(said, problem);
+    for (Request& request : batch) request.refuse(failure.said, failure.problem);
   }
 }
 

@@ -51,7 +51,7 @@ Problem explain(const SqlFailure& failure, const std::string& path) {
   switch (no_room ? SQLITE_FULL : failure.code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {Errc::unavailable, "busy_file",
+      return {Errc::busy, "busy_file",
               file + " was locked by another process for too long; try later"};
     case SQLITE_FULL:
       return {Errc::unavailable, "disk_full", "the disk of " + file + " is full; make room"};
