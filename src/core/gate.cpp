@@ -76,8 +76,6 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
         const Waiter* head = line_.front();
         if (head && head->deadline > moment.now)
           claim->answer_by = std::min(claim->answer_by, head->deadline);
-        if (helped && head && head != collector.self && head->thread)
-          orders.wake[orders.wakes++] = {head->continuation, true};  // to stand behind its ask
         break;
       }
       case Claim::Order::renew:
@@ -92,7 +90,13 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
         break;
     }
   }
-  orders.hand |= helped && unattended() != nullptr;
+  if (!helped) return;
+  // The first in line stands behind its ask, also one that another left under way.
+  const Waiter* head = line_.front();
+  if (front_ && front_->asking && front_->helpers == 0 && head && head->thread &&
+      head != collector.self)
+    orders.wake[orders.wakes++] = {head->continuation, true};
+  orders.hand |= unattended() != nullptr;
 }
 
 Claim* Gate::to_help(const Waiter& waiter) const noexcept {

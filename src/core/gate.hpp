@@ -69,6 +69,7 @@ class Gate {
   bool take_settled(Waiter& waiter) noexcept;  // true: it is, and nobody will be woken for it
   Hold* held_by(const Entrant& owner) const noexcept;  // the latest entry, for unlock()
   bool can_downgrade(const Hold& hold, std::uint32_t weight) const noexcept;
+  void drop_again(Claim& claim) noexcept;  // does not wait for the debt's own pace
   void downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, Orders& orders);
   void close(const Moment& moment, Orders& orders);
 
@@ -101,13 +102,15 @@ class Gate {
 
  private:
   // The line.
-  void settle(Waiter& waiter, Errc errc, Problem problem, std::shared_ptr<const Holder> holder);
-  void settle_timed_out(Waiter& waiter);
-  void refuse_triers();
+  void settle(Waiter& waiter) noexcept;  // granted
+  void settle(Waiter& waiter, const Cause& cause,
+              std::shared_ptr<const Holder> holder = {}) noexcept;
+  void settle_timed_out(Waiter& waiter, BootTime now) noexcept;
+  void refuse_triers(BootTime now) noexcept;
   void expire_waiters(const Moment& moment);
   bool enter_again(Waiter& waiter, const Moment& moment, Orders& orders);
-  bool differs(const Wish& wish, Problem& problem) const;
-  std::shared_ptr<const Holder> local_holder() const;
+  bool refuse_other_kind(Waiter& waiter) noexcept;
+  std::shared_ptr<const Holder> local_holder() const noexcept;
   const Wish* present_wish() const noexcept;
 
   // The asks.
@@ -118,11 +121,11 @@ class Gate {
   void pause(Claim& claim, Nanos delay, const Moment& moment);
   void stand_in_line(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
   void refused(Claim& claim, const Answer& answer, const Moment& moment);
-  void unanswered(Claim& claim, const Problem& problem, const Moment& moment);
-  void fail_served(Claim& claim, const Problem& problem);
+  void unanswered(Claim& claim, const Problem& problem, const Moment& moment) noexcept;
+  void fail_served(Claim& claim, const Cause& cause) noexcept;
   bool silent() const noexcept { return news_ && news_->silent_since != never; }
-  void note_silence(const Problem* problem, const Moment& moment);
-  void note_holder(const Answer& answer);
+  void note_silence(const Problem* problem, const Moment& moment) noexcept;
+  void note_holder(const Answer& answer) noexcept;
   std::string_view about(const Wish& wish) const noexcept {
     return wish.about.empty() ? std::string_view(terms_.about) : wish.about;
   }

@@ -76,7 +76,7 @@ bool Gate::give(Claim& claim, Waiter& waiter, const Moment& moment) {
   try {
     waiter.hold = std::make_shared<Hold>();
   } catch (const std::bad_alloc&) {
-    settle(waiter, Errc::unavailable, {Errc::unavailable, "resource", "out of memory"}, {});
+    settle(waiter, {Errc::unavailable, "resource", "out of memory"});
     return false;
   }
   Hold& hold = *waiter.hold;
@@ -91,7 +91,7 @@ bool Gate::give(Claim& claim, Waiter& waiter, const Moment& moment) {
   hold.claim = &claim;
   claim.holds.push_back(hold);
   set_until(claim);
-  settle(waiter, Errc{}, {}, {});
+  settle(waiter);
   return true;
 }
 
@@ -124,17 +124,13 @@ bool Gate::enter_again(Waiter& waiter, const Moment& moment, Orders& orders) {
   Claim& claim = *hold->claim;
   if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
     lose(claim, "expired", moment, orders);
-  Problem problem;
   if (hold->state.load() != Hold::State::held) {
-    settle(waiter, Errc::lost, {Errc::lost, "lost", "the lease that it would enter again was lost"},
-           {});
-  } else if (differs(*waiter.wish, problem)) {
-    settle(waiter, Errc::invalid, std::move(problem), {});
+    settle(waiter, {Errc::lost, "lost", "the lease that it would enter again was lost"});
+  } else if (refuse_other_kind(waiter)) {
+    return true;
   } else if (waiter.wish->weight > claim.weight) {
-    settle(waiter, Errc::invalid,
-           {Errc::invalid, "upgrade",
-            "whoever holds a part cannot wait for more of it: it would wait for itself"},
-           {});
+    settle(waiter, {Errc::invalid, "upgrade",
+                    "whoever holds a part cannot wait for more of it: it would wait for itself"});
   } else {
     give(claim, waiter, moment);
   }
@@ -220,6 +216,10 @@ void Gate::owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& mome
   }
 }
 
+void Gate::drop_again(Claim& claim) noexcept {
+  if (claim.state == Claim::State::owed && !claim.dropping) order(claim, Claim::Order::drop);
+}
+
 void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Orders&) {
   claim.dropping = false;
   claim.drop_said = answer.said;
@@ -248,8 +248,7 @@ void Gate::downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, 
 
 void Gate::close(const Moment& moment, Orders& orders) {
   closed_ = true;
-  while (Waiter* waiter = line_.front())
-    settle(*waiter, Errc::cancelled, {Errc::cancelled, "closed", {}}, {});
+  while (Waiter* waiter = line_.front()) settle(*waiter, {Errc::cancelled, "closed"});
   withdraw_unwanted(moment);
   while (Claim* claim = held_.front()) {
     if (claim->state == Claim::State::held) lose(*claim, "closed", moment, orders);

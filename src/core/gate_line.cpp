@@ -32,11 +32,15 @@ ClaimId fresh_id(Entropy& entropy) {
   return id;
 }
 
-std::unique_ptr<Failure> make_failure(Problem problem,
-                                      std::shared_ptr<const Holder> holder) noexcept {
-  std::unique_ptr<Failure> failure(new (std::nothrow) Failure);
-  if (failure) *failure = {std::move(problem), std::move(holder)};
+// Nothing if memory is short: the code alone must do then.
+std::unique_ptr<Failure> make_failure(const Cause& cause,
+                                      std::shared_ptr<const Holder> holder) noexcept try {
+  auto failure = std::make_unique<Failure>();
+  failure->problem = {cause.errc, std::string(cause.reason), std::string(cause.text)};
+  failure->holder = std::move(holder);
   return failure;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 }  // namespace
@@ -45,11 +49,10 @@ std::unique_ptr<Failure> make_failure(Problem problem,
 
 void Gate::arrive(Waiter& waiter, const Moment& moment, Orders& orders) {
   waiter.arrived = moment.now;
-  if (waiter.left) return settle(waiter, Errc::cancelled, {Errc::cancelled, "cancelled", {}}, {});
-  if (closed_) return settle(waiter, Errc::cancelled, {Errc::cancelled, "closed", {}}, {});
+  if (waiter.left) return settle(waiter, {Errc::cancelled, "cancelled"});
+  if (closed_) return settle(waiter, {Errc::cancelled, "closed"});
   if (enter_again(waiter, moment, orders)) return;
-  Problem problem;
-  if (differs(*waiter.wish, problem)) return settle(waiter, Errc::invalid, std::move(problem), {});
+  if (refuse_other_kind(waiter)) return;
   if (line_.empty() && !front_)
     for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
       if (joinable(*claim, waiter, moment) && give(*claim, waiter, moment)) return;
@@ -59,7 +62,7 @@ void Gate::arrive(Waiter& waiter, const Moment& moment, Orders& orders) {
   if (!waiter.queue) ++triers_;
   look_at_line_ = std::min(look_at_line_, waiter.watched_deadline());
   if (silent()) look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
-  if (front_ && front_->state != Claim::State::asking) refuse_triers();
+  if (front_ && front_->state != Claim::State::asking) refuse_triers(moment.now);
   pump(moment);
 }
 
@@ -67,31 +70,35 @@ void Gate::leave(Waiter& waiter, Errc why, const Moment& moment, Orders&) {
   if (waiter.state == Waiter::State::fresh) waiter.left = true;
   if (waiter.state != Waiter::State::in_line) return;
   if (why == Errc::busy) {
-    settle_timed_out(waiter);
+    settle_timed_out(waiter, moment.now);
   } else {
-    settle(waiter, why, {why, "cancelled", {}}, {});
+    settle(waiter, {why, "cancelled"});
   }
   withdraw_unwanted(moment);
   pump(moment);
 }
 
-void Gate::settle(Waiter& waiter, Errc errc, Problem problem,
-                  std::shared_ptr<const Holder> holder) {
+void Gate::settle(Waiter& waiter) noexcept {
   if (waiter.state == Waiter::State::in_line && !waiter.queue) --triers_;
   waiter.unlink();
-  waiter.errc = errc;
-  if (errc != Errc{}) waiter.failure = make_failure(std::move(problem), std::move(holder));
   waiter.state = Waiter::State::settled;
   settled_.push_back(waiter);
 }
 
-void Gate::settle_timed_out(Waiter& waiter) {
-  if (full()) return settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, local_holder());
-  if (silent()) return settle(waiter, Errc::unavailable, news_->trouble, {});
-  if (front_ && front_->asking && !news_)  // not a word from the store so far
-    return settle(waiter, Errc::unavailable,
-                  {Errc::unavailable, "silent", "the store did not answer in time"}, {});
-  settle(waiter, Errc::busy, {Errc::busy, "busy", {}}, news_ ? news_->holder : nullptr);
+void Gate::settle(Waiter& waiter, const Cause& cause,
+                  std::shared_ptr<const Holder> holder) noexcept {
+  waiter.errc = cause.errc;
+  waiter.failure = make_failure(cause, std::move(holder));
+  settle(waiter);
+}
+
+void Gate::settle_timed_out(Waiter& waiter, BootTime now) noexcept {
+  if (full()) return settle(waiter, {Errc::busy, "busy"}, local_holder());
+  if (silent()) return settle(waiter, cause_of(news_->trouble));
+  if (front_ && !news_ &&
+      now - waiter.arrived >= least_silence)  // not a word from the store so far
+    return settle(waiter, {Errc::unavailable, "silent", "the store did not answer in time"});
+  settle(waiter, {Errc::busy, "busy"}, news_ ? news_->holder : nullptr);
 }
 
 bool Gate::take_settled(Waiter& waiter) noexcept {
@@ -102,10 +109,10 @@ bool Gate::take_settled(Waiter& waiter) noexcept {
 }
 
 // Those who want no place in line are answered as soon as it is clear that there would be a wait.
-void Gate::refuse_triers() {
+void Gate::refuse_triers(BootTime now) noexcept {
   for (Waiter* waiter = line_.front(); waiter && triers_ > 0;) {
     Waiter* next = line_.next(*waiter);
-    if (!waiter->queue) settle_timed_out(*waiter);
+    if (!waiter->queue) settle_timed_out(*waiter, now);
     waiter = next;
   }
 }
@@ -117,9 +124,9 @@ void Gate::expire_waiters(const Moment& moment) {
     const BootTime patient_until =
         silent() ? std::max(waiter->arrived, news_->silent_since) + terms_.patience : never;
     if (waiter->watched_deadline() <= moment.now) {
-      settle_timed_out(*waiter);
+      settle_timed_out(*waiter, moment.now);
     } else if (patient_until <= moment.now) {
-      settle(*waiter, Errc::unavailable, news_->trouble, {});
+      settle(*waiter, cause_of(news_->trouble));
     } else {
       look_at_line_ = std::min({look_at_line_, waiter->watched_deadline(), patient_until});
     }
@@ -135,19 +142,23 @@ const Wish* Gate::present_wish() const noexcept {
   return nullptr;
 }
 
-bool Gate::differs(const Wish& wish, Problem& problem) const {
+bool Gate::refuse_other_kind(Waiter& waiter) noexcept try {
   const Wish* present = present_wish();
+  const Wish& wish = *waiter.wish;
   if (!present || (present->kind == wish.kind && present->capacity == wish.capacity)) return false;
   const auto described = [](const Wish& of) {
     return std::string(to_string(of.kind)) + " of capacity " + std::to_string(of.capacity);
   };
-  problem = {
-      Errc::invalid, "kind_differs",
-      "it is in use as a " + described(*present) + " and was asked for as a " + described(wish)};
+  settle(waiter, {Errc::invalid, "kind_differs",
+                  "it is in use as a " + described(*present) + " and was asked for as a " +
+                      described(wish)});
+  return true;
+} catch (const std::bad_alloc&) {
+  settle(waiter, {Errc::invalid, "kind_differs"});
   return true;
 }
 
-std::shared_ptr<const Holder> Gate::local_holder() const {
+std::shared_ptr<const Holder> Gate::local_holder() const noexcept try {
   const Claim* claim = held_.front();
   if (!claim) return {};
   auto holder = std::make_shared<Holder>();
@@ -157,6 +168,8 @@ std::shared_ptr<const Holder> Gate::local_holder() const {
   holder->weight = claim->weight;
   holder->capacity = claim->wish->capacity;
   return holder;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 // ── the asks ────────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +190,7 @@ void Gate::pump(const Moment& moment) {
   while (!front_) {
     Waiter* head = line_.front();
     if (!head) return;
-    if (full()) return refuse_triers();
+    if (full()) return refuse_triers(moment.now);
     if (head->wish->exclusive() && releasing_ > 0) return;
     ask_for(*head, moment);
   }
@@ -185,8 +198,7 @@ void Gate::pump(const Moment& moment) {
 
 void Gate::ask_for(Waiter& head, const Moment& moment) {
   Claim* claim = make_claim();
-  if (!claim)
-    return settle(head, Errc::unavailable, {Errc::unavailable, "resource", "out of memory"}, {});
+  if (!claim) return settle(head, {Errc::unavailable, "resource", "out of memory"});
   const Wish& wish = *head.wish;
   claim->wish = head.wish;
   claim->id = fresh_id(moment.entropy);
@@ -256,10 +268,10 @@ void Gate::stand_in_line(Claim& claim, const Answer& answer, const Moment& momen
   note_holder(answer);
   Nanos pace = slow_pace(claim.wish->ttl, moment.entropy);
   if (!terms_.traits.notifies)
-    pace = std::min<Nanos>(pace, terms_.next_delay(++claim.attempts, moment.entropy.draw()));
+    pace = std::min<Nanos>(pace, terms_.delay(++claim.attempts, moment.entropy.draw()));
   if (answer.ttl > Millis(0)) pace = std::min<Nanos>(pace, answer.ttl + Millis(1));
   claim.next_at = moment.now + pace;
-  refuse_triers();
+  refuse_triers(moment.now);
   if (!wanted(claim)) return withdraw_unwanted(moment);
   if (attempt.early) return handed(claim, moment, orders);
   if (std::exchange(attempt.look_again, false)) order(claim, Claim::Order::ask);
@@ -268,30 +280,36 @@ void Gate::stand_in_line(Claim& claim, const Answer& answer, const Moment& momen
 void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
   if (answer.problem.errc == Errc::unavailable) return unanswered(claim, answer.problem, moment);
   if (answer.problem.errc != Errc::busy) {
-    fail_served(claim, answer.problem);
+    fail_served(claim, cause_of(answer.problem));
     return forget_front(moment);
   }
   claim.placed = false;
   note_holder(answer);
   if (claim.attempt->ask.queue) {
-    pause(claim, terms_.next_delay(claim.attempts + 1, moment.entropy.draw()), moment);
-    refuse_triers();
+    pause(claim, terms_.delay(claim.attempts + 1, moment.entropy.draw()), moment);
+    refuse_triers(moment.now);
     return withdraw_unwanted(moment);
   }
   Waiter* head = line_.front();
-  if (head && !head->queue && serves(claim, *head)) settle_timed_out(*head);
+  if (head && !head->queue && serves(claim, *head)) settle_timed_out(*head, moment.now);
   forget_front(moment);
 }
 
 // The store did not answer, or said that it cannot now: the same ask again, while somebody waits.
-void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment) {
-  note_silence(&problem, moment);
+void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment) noexcept {
   Waiter* head = line_.front();
+  if (head && head->queue && head->deadline <= moment.now && serves(claim, *head)) {
+    // It was cut off by its waiter's own deadline, which says nothing of the store.
+    settle_timed_out(*head, moment.now);
+    return forget_front(moment);
+  }
+  note_silence(&problem, moment);
   if (head && head->queue && serves(claim, *head)) {
     pause(claim, back_off(claim.attempts, moment.entropy), moment);
-    return refuse_triers();
+    return refuse_triers(moment.now);
   }
-  if (head && serves(claim, *head)) settle(*head, Errc::unavailable, problem, {});
+  if (head && serves(claim, *head))
+    settle(*head, {Errc::unavailable, problem.reason, problem.text});
   forget_front(moment);
 }
 
@@ -301,32 +319,36 @@ void Gate::pause(Claim& claim, Nanos delay, const Moment& moment) {
   ++claim.attempts;
 }
 
-void Gate::fail_served(Claim& claim, const Problem& problem) {
+void Gate::fail_served(Claim& claim, const Cause& cause) noexcept {
   for (Waiter* waiter = line_.front(); waiter && serves(claim, *waiter);) {
     Waiter* next = line_.next(*waiter);
-    settle(*waiter, problem.errc, problem, {});
+    settle(*waiter, cause);
     waiter = next;
   }
 }
 
-void Gate::note_silence(const Problem* problem, const Moment& moment) {
+void Gate::note_silence(const Problem* problem, const Moment& moment) noexcept {
   if (!problem) {
     if (news_) news_->silent_since = never;
     return;
   }
   if (!news_) news_.reset(new (std::nothrow) News);
   if (!news_) return;
-  news_->trouble = *problem;
-  news_->trouble.errc = Errc::unavailable;
+  try {
+    news_->trouble = {Errc::unavailable, problem->reason, problem->text};
+  } catch (const std::bad_alloc&) {
+    news_->trouble.errc = Errc::unavailable;
+  }
   if (news_->silent_since != never) return;
   news_->silent_since = moment.now;
   look_at_line_ = std::min(look_at_line_, moment.now + terms_.patience);
 }
 
-void Gate::note_holder(const Answer& answer) {
-  if (!news_) news_.reset(new (std::nothrow) News);
-  if (news_)
-    news_->holder = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
+void Gate::note_holder(const Answer& answer) noexcept try {
+  if (!news_) news_ = std::make_unique<News>();
+  news_->holder = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
+} catch (const std::bad_alloc&) {
+  // Who holds it is only told, never built on.
 }
 
 // The ask was executed, so the claim that it named as replaced is out of the store.

@@ -1,6 +1,7 @@
 // What the decisions are made from: the store's terms, a caller's wish, and the moment.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -38,6 +39,12 @@ struct Terms {
   // Session stores: until when the session was proven alive, in nanoseconds of the boot clock.
   std::atomic<std::int64_t> session_end{BootTime::max().time_since_epoch().count()};
 
+  // A user's own policy may throw; that must not end the wait.
+  Nanos delay(std::uint32_t attempt, std::uint64_t random) const noexcept try {
+    return std::max(Nanos(next_delay(attempt, random)), Nanos(0));
+  } catch (...) {
+    return Millis(50);
+  }
   bool session() const noexcept { return traits.validity != Validity::claim; }
   BootTime proven_until() const noexcept {
     return BootTime(Nanos(session_end.load(std::memory_order_acquire)));

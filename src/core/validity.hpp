@@ -32,9 +32,11 @@ constexpr Nanos renew_again_after(Millis ttl) { return Nanos(ttl) / 12; }
 // A wall clock that ran ahead of the boot clock by this much means that the machine was paused.
 constexpr Nanos pause_limit(Millis ttl) { return std::max<Nanos>(Millis(1000), Nanos(ttl) / 10); }
 
-// How long one request may take before its outcome is called unknown.
+// How long one request may take before its outcome is called unknown; in less than the least of it
+// nobody can call a store silent.
+inline constexpr Nanos least_silence = Millis(500);
 constexpr Nanos answer_within(Millis ttl) {
-  return std::clamp<Nanos>(Nanos(ttl) / 3, Millis(500), Millis(5000));
+  return std::clamp<Nanos>(Nanos(ttl) / 3, least_silence, Millis(5000));
 }
 
 // Handover inside the process: at most this long in a row, then the store's line goes first.

@@ -17,6 +17,16 @@ struct Failure {
   std::shared_ptr<const Holder> holder;
 };
 
+// Why somebody is refused, without memory of its own.
+struct Cause {
+  Errc errc;
+  std::string_view reason;
+  std::string_view text{};
+};
+inline Cause cause_of(const Problem& problem) noexcept {
+  return {problem.errc, problem.reason, problem.text};
+}
+
 struct Waiter : Link<OfLine> {
   enum class State : std::uint8_t { fresh, in_line, settled };
 

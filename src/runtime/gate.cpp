@@ -11,7 +11,8 @@
 namespace holdfast::detail {
 namespace {
 
-constexpr Millis slice{50};  // a caller inside help() notices within this that it was settled
+constexpr Millis retry_pause{10};  // before an unanswered release is sent again
+constexpr Millis slice{50};        // a caller inside help() notices within this that it was settled
 
 // A backend may answer before its call returns. The gate that is starting calls on this thread then
 // only notes the event; it collects again when the starting is done. So nothing recurses.
@@ -84,6 +85,7 @@ void LiveGate::step(core::Collector collector, Event&& event) noexcept {
     BootTime next;
     {
       const std::lock_guard guard(mutex_);
+      if (first) last = self_;  // an answer has nobody else who keeps the gate
       const core::Moment moment = moment_now();
       if (first) event(moment, orders);
       collect(moment, orders, collector);
@@ -228,15 +230,29 @@ Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
            : released == Released::lost ? Said::gone
                                         : Said::unknown;
 
+  return confirm(*claim);
+}
+
+// Helps a release until it is confirmed or the release deadline has come; unanswered, it is sent
+// again, and then `gone` means that the first one did it.
+Said LiveGate::confirm(LiveClaim& claim) noexcept {
   const BootTime until = BootClock::now() + shop_->options.release_deadline;
-  while (!claim->finished() && BootClock::now() < until)
-    shop_->hand->backend().help(claim, until, -1);
   Said said = Said::unknown;
-  step({}, [&](const auto&, auto&) {
-    if (!claim->dropping) said = claim->drop_said;
-    unattend(*claim);
-  });
-  return said == Said::yes || said == Said::gone ? said : Said::unknown;
+  for (bool again = false;; again = true) {
+    while (!claim.finished() && BootClock::now() < until)
+      shop_->hand->backend().help(&claim, until, -1);
+    const bool late = BootClock::now() >= until;
+    bool answered = false;
+    step({}, [&](const auto&, auto&) {
+      said = claim.dropping ? Said::unknown : claim.drop_said;
+      answered = said == Said::yes || said == Said::gone;
+      if (answered || late) return unattend(claim);
+    });
+    if (answered) return again ? Said::yes : said;
+    if (late) return Said::unknown;
+    Parker::mine().park(std::min(until, BootClock::now() + retry_pause));
+    step({}, [&](const auto&, auto&) { drop_again(claim); });
+  }
 }
 
 void LiveGate::stand_down(core::Claim& claim) noexcept {

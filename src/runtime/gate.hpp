@@ -76,6 +76,7 @@ class LiveGate final : public core::Gate,
   friend struct LiveAttempt;
   friend class Hand;
 
+  Said confirm(LiveClaim& claim) noexcept;
   core::Claim* make_claim() noexcept override;
   void end_claim(core::Claim* claim) noexcept override;
 

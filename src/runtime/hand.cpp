@@ -8,7 +8,7 @@
 namespace holdfast::detail {
 
 bool Hand::start() noexcept {
-  return bell_.made() &&
+  return bell_.make() &&
          start_thread(thread_, "hf-hand", [self = shared_from_this()] { self->run(); });
 }
 

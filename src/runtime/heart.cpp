@@ -23,7 +23,7 @@ bool Heart::start() noexcept {
   if (started_) return true;
   if (timer_descriptor_ < 0)
     timer_descriptor_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (timer_descriptor_ < 0 || !bell_.made()) return false;
+  if (timer_descriptor_ < 0 || !bell_.make()) return false;
   started_ = start_thread(thread_, "hf-heart", [this] { run(); });
   return started_;
 }

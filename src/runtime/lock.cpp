@@ -132,7 +132,8 @@ void Lock::lock() const {
 bool Lock::lock_within(Millis at_most) const {
   auto lease = detail::acquire(*place_, at_most, detail::this_thread(), {});
   if (!lease && lease.error().errc() == Errc::busy) return false;
-  place_->gate->keep_for_thread(std::move(lease).value());
+  Lease held = std::move(lease).value();  // throws before there is a gate to speak of
+  place_->gate->keep_for_thread(std::move(held));
   return true;
 }
 

@@ -51,11 +51,21 @@ void* open_library(const std::string& file, std::string& why) {
   return nullptr;
 }
 
+// The loader does not say why it could not open a file.
+bool descriptor_left() {
+  Bell probe;
+  return probe.make();
+}
+
 const Module* load(const Known& entry, Problem& problem) {
   const std::string store(entry.library);
   const std::string file = "libholdfast-" + store + ".so.0";
   std::string why;
   void* library = open_library(file, why);
+  if (!library && !descriptor_left()) {
+    problem = {Errc::unavailable, "resource", "too many open files to load the library " + file};
+    return nullptr;
+  }
   if (!library) {
     problem = {Errc::unsupported, "not_installed",
                "the library of " + store + ": stores is not installed (" + core::escaped(why, 200) +

@@ -1,8 +1,6 @@
 #include "runtime/system.hpp"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -71,23 +69,12 @@ std::uint32_t fork_epoch() noexcept {
   return forks.load(std::memory_order_relaxed);
 }
 
-bool start_thread(std::thread& thread, const char* name, std::function<void()> body) noexcept {
+SignalsBlocked::SignalsBlocked() noexcept {
   sigset_t all;
-  sigset_t before;
   ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = true;
-  try {
-    thread = std::thread([name, body = std::move(body)] {
-      ::pthread_setname_np(::pthread_self(), name);
-      body();
-    });
-  } catch (const std::exception&) {
-    started = false;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return started;
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
 }
+SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 core::Entrant this_thread() noexcept {
   static std::atomic<std::uint64_t> last{0};
@@ -155,7 +142,10 @@ void Parker::unpark() noexcept {
 
 // ── bells ───────────────────────────────────────────────────────────────────────────────────────
 
-Bell::Bell() noexcept : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+bool Bell::make() noexcept {
+  if (descriptor_ < 0) descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return descriptor_ >= 0;
+}
 Bell::~Bell() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }

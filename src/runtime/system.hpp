@@ -1,9 +1,13 @@
 // What the runtime takes from the machine: clocks, randomness, threads, parking, fork.
 #pragma once
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <atomic>
-#include <functional>
+#include <exception>
 #include <thread>
+#include <utility>
 
 #include "core/terms.hpp"
 
@@ -20,8 +24,30 @@ core::Moment moment_now() noexcept;
 // Raised in the child by fork. What was opened under another epoch belongs to the parent.
 std::uint32_t fork_epoch() noexcept;
 
+// While one lives, the calling thread, and what it starts, has all signals blocked.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept;
+  ~SignalsBlocked();
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 // A thread with all signals blocked and a name; false if the system has none to give.
-bool start_thread(std::thread& thread, const char* name, std::function<void()> body) noexcept;
+template <class Body>
+bool start_thread(std::thread& thread, const char* name, Body body) noexcept try {
+  const SignalsBlocked blocked;
+  thread = std::thread([name, body = std::move(body)] {
+    ::pthread_setname_np(::pthread_self(), name);
+    body();
+  });
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
 
 // A thread's identity for re-entry: never reused.
 core::Entrant this_thread() noexcept;
@@ -42,17 +68,17 @@ class Parker {
 // An eventfd: a wake-up that can be polled.
 class Bell {
  public:
-  Bell() noexcept;
+  Bell() = default;
   ~Bell();
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
-  bool made() const noexcept { return descriptor_ >= 0; }
+  bool make() noexcept;  // before its first use; false: no descriptor to be had
   int descriptor() const noexcept { return descriptor_; }
   void ring() noexcept;
   void silence() noexcept;
 
  private:
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 }  // namespace holdfast::detail

@@ -57,6 +57,20 @@ TEST_F(Signals, MayBeHandledByTheCommand) {
   EXPECT_EQ(outcome.out, "handled\n");
 }
 
+TEST_F(Signals, EndAWaitEvenIfTheStoreHangs) {
+  auto holder = start(Words{"run", "x", "--"} + witnessed());
+  holder->line();
+  auto waiter = start({"run", "x", "--", "true"});
+  EXPECT_EQ(waiter->line(), "waiting");
+  const auto guard = waiter->guard();
+  ::kill(guard, SIGSTOP);  // for those outside the same as a store that does not answer
+  ASSERT_TRUE(eventually([&] { return state_of(guard) == "T"; }));
+  waiter->signal(SIGTERM);
+  EXPECT_EQ(waiter->wait().code, 128 + SIGTERM);
+  ::kill(guard, SIGCONT);
+  EXPECT_TRUE(eventually([&] { return holdfast({"ls"}).out.find("waits") == std::string::npos; }));
+}
+
 TEST_F(Signals, ThatWereIgnoredStayIgnored) {
   auto nohup = plan(Words{"run", "x", "--"} +
                     witnessed("while ! test -e " + path("end") + "; do sleep 0.01; done"));

@@ -51,6 +51,12 @@ class Terminal : public Cli {
       screen_.append(part, static_cast<std::size_t>(length));
     }
   }
+  // The command stands in its read, with the terminal in its hands.
+  bool reads() const {
+    const auto command = pid_in("pid");
+    return eventually(
+        [&] { return ::tcgetpgrp(keyboard_) == command && state_of(command) == "S"; });
+  }
   // What is typed is shown too, so what is expected is made by the shell.
   void say(const std::string& word) const { type("echo sa''id-" + word + "\n"); }
   bool said(const std::string& word) { return shows("said-" + word); }
@@ -98,9 +104,9 @@ TEST_F(Terminal, AnInterruptEndsAWait) {
 
 TEST_F(Terminal, AStopGivesTheShellBackAndForegroundContinues) {
   for (const auto& behind : {"", " | cat"}) {
-    type(binary + " run x -- sh -c 'echo u''p >/dev/tty; read line; echo go''t-$line'" + behind +
-         "\n");
-    ASSERT_TRUE(shows("up"));
+    write("pid", "");
+    type(binary + " run x -- sh -c 'echo $$ >pid; read line; echo go''t-$line'" + behind + "\n");
+    ASSERT_TRUE(reads());
     type("\x1a");
     ASSERT_TRUE(shows("Stopped"));
     say("shell");

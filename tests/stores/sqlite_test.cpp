@@ -204,7 +204,7 @@ TEST_F(Sqlite, RefusesWhatItsUrlCannotMean) {
   EXPECT_TRUE(Client(holdfast_module()->open, absolute));
 }
 
-TEST_F(Sqlite, AFileLockedByAnotherForTooLongIsUnavailable) {
+TEST_F(Sqlite, AFileLockedByAnotherForTooLongIsBusy) {
   SqliteClient client(path);
   client.init();
   sqlite3* other = nullptr;
@@ -212,7 +212,7 @@ TEST_F(Sqlite, AFileLockedByAnotherForTooLongIsUnavailable) {
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
   const Answer late = client.ask(Client::wanting("n", fresh_claim()), 30ms);
   EXPECT_EQ(late.said, Said::no);
-  EXPECT_EQ(late.problem.errc, Errc::unavailable);
+  EXPECT_EQ(late.problem.errc, Errc::busy);
   EXPECT_EQ(late.problem.reason, "busy_file");
   sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
   sqlite3_close(other);

@@ -165,7 +165,7 @@ TEST_F(GateTest, AnUnansweredAskIsAskedAgainWithTheSameId) {
 
 TEST_F(GateTest, WhoGaveUpIsWithdrawnAndNamedByTheNextAsk) {
   world.faults.lost_replies = 100;
-  auto& client = want(0, exclusive(Millis(30'000)), Millis(100));
+  auto& client = want(0, exclusive(Millis(30'000)), Millis(1000));
   pass(Millis(7000));
   EXPECT_EQ(client.errc, Errc::unavailable);
   EXPECT_FALSE(process(0).idle()) << "its claim may be in the store: it is owed";

@@ -1,7 +1,6 @@
 // The guard: opens the store, waits for the lease, and hands it to Hold.
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <exception>
 
@@ -15,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis cancel_within = 50ms;  // twice: to leave the line, and to have it confirmed
 constexpr Millis clear_up_within = 1s;
 
 class Guard {
@@ -25,36 +23,40 @@ class Guard {
   int run();
 
  private:
-  bool granted(Waiting& waiting);  // false: cancelled by signal_
+  Result<Lease> acquire();
   void read_line();
-  int cancel(Waiting& waiting);
 
   const Job& job_;
   const int line_;
   const Store store_;
   bool paused_ = false;
-  int signal_ = 0;
+  int signal_ = 0;  // that ends the wait
 };
 
 int Guard::run() {
-  Waiting waiting(job_, store_);
-  if (!granted(waiting)) return cancel(waiting);
-  auto lease = waiting.result();
-  if (!lease) {
-    const auto failure = failure_of(lease.error());
-    if (failure.code == exit_code::busy) tell(job_, "busy");
-    throw failure;
+  auto lease = acquire();
+  if (signal_ != 0) {
+    (void)store_.close(clear_up_within);  // a lease that came after all ends here too
+    return exit_code::by_signal + signal_;
   }
-  return Hold(job_, line_, store_, std::move(*lease), paused_).run();
+  if (lease) return Hold(job_, line_, store_, std::move(*lease), paused_).run();
+  const auto failure = failure_of(lease.error());
+  if (failure.code == exit_code::busy) tell(job_, "busy");
+  throw failure;
 }
 
-bool Guard::granted(Waiting& waiting) {
+Result<Lease> Guard::acquire() {
+  Waiting waiting(job_, store_);
+  auto lease = waiting.try_once();
+  read_line();
+  if (lease || signal_ != 0 || !waiting.may_help(lease.error())) return lease;
+  waiting.begin();
   for (;;) {
     pollfd news[] = {{line_, POLLIN, 0}, {waiting.descriptor(), POLLIN, 0}};
     ::poll(news, std::size(news), -1);
     if (news[0].revents != 0) read_line();
-    if (signal_ != 0) return false;
-    if (news[1].revents != 0) return true;
+    if (signal_ != 0) waiting.stop();
+    if (signal_ != 0 || news[1].revents != 0) return waiting.result();
   }
 }
 
@@ -65,20 +67,6 @@ void Guard::read_line() {
   if (length != sizeof message) return;
   if (message.number == SIGTSTP || message.number == SIGCONT) paused_ = message.number == SIGTSTP;
   if (ends_a_process(message.number)) signal_ = message.number;
-}
-
-int Guard::cancel(Waiting& waiting) {
-  waiting.stop();
-  pollfd over{waiting.descriptor(), POLLIN, 0};
-  const int code = exit_code::by_signal + signal_;
-  if (::poll(&over, 1, static_cast<int>(cancel_within.count())) == 1) {
-    (void)waiting.result();  // a lease that came after all is released here
-    if (store_.close(cancel_within)) return code;
-  }
-  // The store is slow: the user need not wait for what is left to do.
-  send(line_, {Message::Kind::ended, code});
-  (void)store_.close(clear_up_within);
-  ::_exit(code);  // the thread that waits may still be inside
 }
 
 }  // namespace

@@ -21,19 +21,6 @@ bool is_readable(int descriptor) noexcept {
 
 }  // namespace
 
-bool ends_a_process(int signal) noexcept {
-  switch (signal) {
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-    case SIGURG:
-    case SIGWINCH: return false;
-    default: return true;
-  }
-}
-
 Hold::Hold(const Job& job, int line, const Store& store, Lease lease, bool paused)
     : job_(job),
       store_(store),

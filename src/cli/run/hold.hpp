@@ -48,7 +48,4 @@ class Hold {
   std::optional<std::int64_t> kill_at_;  // it is being stopped
 };
 
-// A signal that would end a process that does not care for it.
-bool ends_a_process(int signal) noexcept;
-
 }  // namespace holdfast::cli

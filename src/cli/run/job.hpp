@@ -49,7 +49,6 @@ struct Message {
   enum class Kind : std::int32_t {
     signal,   // to the guard: pass `number` on to the command
     stopped,  // to the supervisor: the command was stopped by signal `number`
-    ended,    // to the supervisor: exit with `number`, though the guard still clears up
   };
   Kind kind;
   std::int32_t number;

@@ -20,6 +20,8 @@
 namespace holdfast::cli {
 namespace {
 
+constexpr std::int64_t leave_within = 90'000'000;  // nanoseconds; the promise is 100 ms
+
 class Supervisor {
  public:
   Supervisor(const Job& job, pid_t guard, Descriptor line, std::vector<pid_t> spared)
@@ -38,6 +40,7 @@ class Supervisor {
   void read_line();
   void stop_with_command(int signal);
   void forget_stops() noexcept;
+  void leave_in_time() noexcept;
   bool too_late() const noexcept;
   void stop_paused_guard();
   void collect_children() noexcept;
@@ -50,7 +53,9 @@ class Supervisor {
   Descriptor signals_;
   BootTimer timer_;
   std::optional<int> guard_status_;  // as waitpid tells it
-  std::optional<int> code_;          // the guard told it before its end
+  std::optional<int> code_;          // to exit with, whatever the guard says
+  int ending_signal_ = 0;            // came before the command was started …
+  std::int64_t leave_at_ = 0;        // … so the user need not wait for a slow store any longer
   bool interrupt_passed_ = false;
   bool stop_passed_ = false;  // the keyboard's, which came to us and not to the command
 };
@@ -76,6 +81,7 @@ int Supervisor::run() {
     if (too_late()) stop_paused_guard();
     if (news[1].revents != 0) pass_signals_on();
     if (news[0].revents != 0) read_line();
+    leave_in_time();
   }
   return conclude();
 }
@@ -83,8 +89,16 @@ int Supervisor::run() {
 void Supervisor::beat() noexcept {
   const auto now = boot_now();
   job_.pulse.supervisor_at.store(now);
-  const auto until = job_.pulse.until.load();
-  timer_.arm(until == 0 ? now + job_.timing.beat : std::min(now + job_.timing.beat, until));
+  auto next = now + job_.timing.beat;
+  if (const auto until = job_.pulse.until.load()) next = std::min(next, until);
+  if (leave_at_ > now) next = std::min(next, leave_at_);
+  timer_.arm(next);
+}
+
+// The guard is still at it, and notices that we are gone.
+void Supervisor::leave_in_time() noexcept {
+  if (leave_at_ != 0 && boot_now() >= leave_at_ && group() == 0)
+    code_ = exit_code::by_signal + ending_signal_;
 }
 
 bool Supervisor::too_late() const noexcept {
@@ -111,6 +125,10 @@ void Supervisor::pass_signals_on() {
     if (signal == SIGCONT) give_terminal(group());
     if (signal == SIGCONT || signal == SIGTSTP) stop_passed_ = signal == SIGTSTP;
     send(line_.get(), {Message::Kind::signal, signal});
+    if (group() == 0 && ends_a_process(signal)) {
+      ending_signal_ = signal;
+      leave_at_ = boot_now() + leave_within;
+    }
     if (signal == SIGTSTP && group() == 0) stop_with_command(signal);
   }
 }
@@ -129,7 +147,6 @@ void Supervisor::read_line() {
     if (::waitpid(guard_, &status, 0) == guard_) guard_status_ = status;
   }
   if (length != sizeof message) return;
-  if (message.kind == Message::Kind::ended) code_ = message.number;
   if (message.kind == Message::Kind::stopped) stop_with_command(message.number);
 }
 
@@ -138,14 +155,15 @@ void Supervisor::stop_with_command(int signal) {
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
   if (wants_terminal && !stop_passed_ && terminal_is_ours()) {
     give_terminal(group());
-    return send(line_.get(), {Message::Kind::signal, SIGCONT});
+    ::kill(-group(), SIGCONT);  // not through the guard: a key pressed in between would be lost
+    return;
   }
   const bool had_terminal = take_terminal_back(group());
   if (signal == SIGSTOP && !had_terminal) return;  // of somebody who will continue it as well
   const int like_it = signal == SIGSTOP ? SIGTSTP : signal;
   // The keyboard's signal reached the command's group alone; our own may be more than one process.
-  if (had_terminal) ::kill(0, like_it);
-  ::raise(like_it);
+  // Once only: a second could come behind the SIGCONT of a quick fg, and nobody would send another.
+  had_terminal ? ::kill(0, like_it) : ::raise(like_it);
   const auto one = only(like_it);
   ::sigprocmask(SIG_UNBLOCK, &one, nullptr);  // stops here, unless nobody could continue us
   ::sigprocmask(SIG_BLOCK, &one, nullptr);

@@ -52,6 +52,19 @@ Flag::Flag() : event_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "event")
 
 void Flag::raise() const noexcept { ::eventfd_write(event_.get(), 1); }
 
+bool ends_a_process(int signal) noexcept {
+  switch (signal) {
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGURG:
+    case SIGWINCH: return false;
+    default: return true;
+  }
+}
+
 sigset_t only(int signal) noexcept {
   sigset_t set;
   ::sigemptyset(&set);

@@ -48,6 +48,7 @@ class Flag {
   Descriptor event_;
 };
 
+bool ends_a_process(int signal) noexcept;  // one that does not care for it
 sigset_t only(int signal) noexcept;
 Descriptor signals_of(const sigset_t& set);
 int next_signal(int descriptor) noexcept;  // 0: none is pending

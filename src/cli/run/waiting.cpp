@@ -33,36 +33,38 @@ Lock lock_for(const Store& store, const Job& job) {
   return store.lock(options.name, wanted);
 }
 
-// What a wait may mend: a store that cannot even be created stays so.
-bool may_change(const Error& error) {
-  const int code = failure_of(error).code;
-  return code == exit_code::busy || code == exit_code::unavailable;
-}
-
 }  // namespace
 
 Waiting::Waiting(const Job& job, const Store& store)
-    : job_(job), store_(store), lock_(lock_for(store, job)), thread_([this] {
-        result_ = acquire();
-        over_.raise();
-      }) {}
+    : job_(job), store_(store), lock_(lock_for(store, job)) {}
 
-Result<Lease> Waiting::result() {
-  if (thread_.joinable()) thread_.join();
-  return std::move(*result_);
+Result<Lease> Waiting::try_once() const { return lock_.try_acquire(); }
+
+// A store that cannot even be created stays so.
+bool Waiting::may_help(const Error& error) const {
+  const int code = failure_of(error).code;
+  return job_.options.wait > Millis(0) &&
+         (code == exit_code::busy || code == exit_code::unavailable);
 }
 
-Result<Lease> Waiting::acquire() const {
-  const auto began = boot_now();
-  auto first = lock_.try_acquire_for(Millis(0), stop_.get_token());
-  if (first || job_.options.wait == Millis(0)) return first;
-  if (!may_change(first.error())) return first;
-
+void Waiting::begin() {
   tell(job_, "waiting");
+  thread_ = std::thread([this] {
+    result_ = wait();
+    over_.raise();
+  });
+}
+
+Result<Lease> Waiting::wait() const {
   const Progress progress(store_, job_.options.name);
   if (job_.options.wait == forever) return lock_.acquire(stop_.get_token());
-  const Millis passed((boot_now() - began) / 1'000'000);
+  const Millis passed((boot_now() - began_) / 1'000'000);
   return lock_.try_acquire_for(std::max(job_.options.wait - passed, Millis(0)), stop_.get_token());
+}
+
+Result<Lease> Waiting::result() {
+  thread_.join();
+  return std::move(*result_);
 }
 
 }  // namespace holdfast::cli

@@ -1,4 +1,4 @@
-// The wait for the lease, on a thread of its own, so that signals are answered meanwhile.
+// The wait for the lease.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,22 @@ class Waiting {
  public:
   Waiting(const Job& job, const Store& store);
 
+  Result<Lease> try_once() const;  // on this thread: a free lock costs no hop
+  bool may_help(const Error& error) const;
+
+  // On a thread of its own, so that signals are answered meanwhile.
+  void begin();
   int descriptor() const noexcept { return over_.descriptor(); }  // readable when it is over
   void stop() { stop_.request_stop(); }
   Result<Lease> result();  // waits until it is over
 
  private:
-  Result<Lease> acquire() const;
+  Result<Lease> wait() const;
 
   const Job& job_;
-  Store store_;
-  Lock lock_;
+  const Store store_;
+  const Lock lock_;
+  const std::int64_t began_ = boot_now();
   std::stop_source stop_;
   Flag over_;
   std::optional<Result<Lease>> result_;

@@ -70,8 +70,12 @@ void Database::disconnect() noexcept {
 }
 
 void Database::set_up() {
-  const int version = number_in(text("PRAGMA user_version"));
-  check_owner(version);
+  int version = 0;
+  {
+    Transaction look(*this, Transaction::Mode::read);  // another process may be making the layout
+    version = number_in(text("PRAGMA user_version"));
+    check_owner(version);
+  }
   if (sqlite3_db_readonly(handle_, "main") != 0) throw SqlFailure{.code = SQLITE_READONLY};
   run("PRAGMA synchronous = FULL");
   run(log_limit);
