@@ -41,6 +41,6 @@ if(HOLDFAST_DEVELOPER)
 endif()
 if(HOLDFAST_SANITIZE)
   target_compile_options(holdfast_private INTERFACE
-    -fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -O1 -fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(holdfast_private INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
 endif()

@@ -12,7 +12,6 @@ function(holdfast_add_test name)
 
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main holdfast_private)
-  add_dependencies(${name} holdfast_all)
   if(arg_LABEL MATCHES "^(unit|stores|conformance)$")
     add_dependencies(holdfast_sanitized ${name})
   endif()

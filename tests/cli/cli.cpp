@@ -67,9 +67,11 @@ Running::Running(const Plan& plan) {
 
 Running::~Running() {
   if (!over()) {
-    ::kill(pid_, SIGCONT);
+    const auto guards = children_of(pid_);
     ::kill(pid_, SIGKILL);
     wait();
+    // They stop the command and release, in the folder that is about to go away.
+    for (const pid_t guard : guards) eventually([&] { return !alive(guard); });
   }
   if (status_ != -1) ::close(status_);
 }

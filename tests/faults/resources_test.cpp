@@ -29,13 +29,13 @@ TEST_P(ResourceFaults, R01TooFewDescriptorsToBegin) {
     ASSERT_LT(limit, 100);
     Peer peer(world.url());
     ASSERT_EQ(peer.ask("descriptors " + std::to_string(limit)), "ok");
-    const auto answer = peer.ask("acquire " + name + " ttl=2000");
+    const auto answer = peer.ask("acquire " + name + " ttl=2000 wait=1000");
     if (held(answer)) break;
     refused_once = true;
     EXPECT_TRUE(unavailable(answer)) << answer;
     ASSERT_EQ(peer.ask("descriptors 256"), "ok");
     EXPECT_EQ(peer.ask("listed " + name), "0");
-    const auto again = peer.ask("acquire " + name + " ttl=2000");  // As soon as there are enough
+    const auto again = peer.ask("acquire " + name + " ttl=2000 wait=1000");  // As soon as there are enough
     ASSERT_TRUE(held(again)) << again;
     EXPECT_EQ(peer.ask("release " + name), "released");
   }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <cstddef>
 #include <mutex>
 #include <new>
 #include <shared_mutex>
@@ -22,7 +23,7 @@ struct Account {
   bool quiet = true;  // as the last fork found it
 };
 
-Account& account();
+Account& account() noexcept;
 
 void before_fork() { account().quiet = account().work.try_lock_for(std::chrono::seconds(1)); }
 
@@ -39,10 +40,12 @@ void in_child() {
   all.open.clear();
 }
 
-Account& account() {
+// Never destroyed, and made without memory: whoever works may have none.
+Account& account() noexcept {
+  alignas(Account) static std::byte room[sizeof(Account)];
   static Account* const all = [] {
     pthread_atfork(before_fork, in_parent, in_child);
-    return new Account;
+    return new (room) Account;
   }();
   return *all;
 }
