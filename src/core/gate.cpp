@@ -74,8 +74,9 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
         claim->asking = true;
         claim->sent_at = moment.now;
         const Waiter* head = line_.front();
-        if (head && head->deadline > moment.now)
-          claim->answer_by = std::min(claim->answer_by, head->deadline);
+        claim->attempt->hurried =
+            head && head->deadline > moment.now && head->deadline < claim->answer_by;
+        if (claim->attempt->hurried) claim->answer_by = head->deadline;
         break;
       }
       case Claim::Order::renew:

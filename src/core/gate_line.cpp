@@ -297,19 +297,20 @@ void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
 
 // The store did not answer, or said that it cannot now: the same ask again, while somebody waits.
 void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment) noexcept {
+  const bool hurried = claim.attempt->hurried && claim.answer_by <= moment.now;
+  if (!hurried) note_silence(&problem, moment);
   Waiter* head = line_.front();
-  if (head && head->queue && head->deadline <= moment.now && serves(claim, *head)) {
-    // It was cut off by its waiter's own deadline, which says nothing of the store.
-    settle_timed_out(*head, moment.now);
-    return forget_front(moment);
-  }
-  note_silence(&problem, moment);
-  if (head && head->queue && serves(claim, *head)) {
+  if (head && head->queue && head->deadline > moment.now && serves(claim, *head)) {
+    // Cut off by a waiter's own deadline, it says nothing of the store: the next asks at once.
+    if (hurried) return order(claim, Claim::Order::ask);
     pause(claim, back_off(claim.attempts, moment.entropy), moment);
     return refuse_triers(moment.now);
   }
-  if (head && serves(claim, *head))
+  if (head && head->queue && serves(claim, *head)) {
+    settle_timed_out(*head, moment.now);
+  } else if (head && serves(claim, *head)) {
     settle(*head, {Errc::unavailable, problem.reason, problem.text});
+  }
   forget_front(moment);
 }
 
