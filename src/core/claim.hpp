@@ -23,7 +23,7 @@ struct Attempt {
   std::uint64_t early_number = 0;
   std::int64_t early_us = 0;
   bool early = false;
-  bool hurried = false;          // its deadline was that of a waiter
+  bool hurried = false;     // its deadline was that of a waiter
   bool look_again = false;  // something changed while the ask was under way
 
   virtual ~Attempt() = default;  // the runtime hangs its call on it

@@ -35,7 +35,8 @@ TEST_P(ResourceFaults, R01TooFewDescriptorsToBegin) {
     EXPECT_TRUE(unavailable(answer)) << answer;
     ASSERT_EQ(peer.ask("descriptors 256"), "ok");
     EXPECT_EQ(peer.ask("listed " + name), "0");
-    const auto again = peer.ask("acquire " + name + " ttl=2000 wait=1000");  // As soon as there are enough
+    // As soon as there are enough.
+    const auto again = peer.ask("acquire " + name + " ttl=2000 wait=1000");
     ASSERT_TRUE(held(again)) << again;
     EXPECT_EQ(peer.ask("release " + name), "released");
   }
