@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <new>
 
-#include "runtime/per_process.hpp"
+#include "runtime/forks.hpp"
 
 namespace holdfast::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <exception>
 #include <new>
 
-#include "runtime/per_process.hpp"
+#include "runtime/forks.hpp"
 #include "runtime/waiting.hpp"
 
 namespace holdfast::detail {

@@ -28,8 +28,6 @@ class Messenger final : public Timer {
   std::shared_ptr<Timer> stay() noexcept override { return {std::shared_ptr<void>(), this}; }
   void due(std::shared_ptr<Timer> self) noexcept override;  // something hangs: one more thread
 
-  const std::uint32_t epoch = fork_epoch();
-
  private:
   void run(bool first) noexcept;
   bool work(std::unique_lock<std::mutex>& lock);

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/text.hpp"
-#include "runtime/per_process.hpp"
+#include "runtime/forks.hpp"
+#include "runtime/system.hpp"
 #include "stores/memory/memory.hpp"
 
 namespace holdfast::detail {
@@ -21,7 +22,6 @@ struct Known {
 constexpr Known known[] = {{"memory", ""}, {"sqlite", "sqlite"}};
 
 struct Loaded {
-  const std::uint32_t epoch = fork_epoch();
   std::mutex mutex;
   const Module* modules[std::size(known)] = {};
 };

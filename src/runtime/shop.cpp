@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "runtime/forks.hpp"
 #include "runtime/messenger.hpp"
 #include "runtime/modules.hpp"
-#include "runtime/per_process.hpp"
 
 namespace holdfast::detail {
 namespace {
@@ -47,7 +47,6 @@ bool parse_handovers(const std::string& text, std::uint32_t& handovers, Problem&
 
 // Open stores, for the end of the process.
 struct Registry {
-  const std::uint32_t epoch = fork_epoch();
   std::mutex mutex;
   std::vector<std::weak_ptr<Shop>> shops;
 };

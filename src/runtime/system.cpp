@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/per_process.hpp"
+#include "runtime/forks.hpp"
 
 namespace holdfast::detail {
 namespace {
@@ -48,8 +48,6 @@ class KernelEntropy final : public core::Entropy {
   std::uint32_t epoch_ = 0;
 };
 
-std::atomic<std::uint32_t> forks{0};
-
 }  // namespace
 
 Nanos wall_ahead() noexcept { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_BOOTTIME); }
@@ -58,15 +56,6 @@ core::Moment moment_now() noexcept {
   static thread_local KernelEntropy entropy;
   const BootTime now = BootClock::now();
   return {now, read_clock(CLOCK_REALTIME) - now.time_since_epoch(), entropy};
-}
-
-std::uint32_t fork_epoch() noexcept {
-  static const bool watched = [] {
-    return ::pthread_atfork(nullptr, nullptr,
-                            [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
-  }();
-  (void)watched;
-  return forks.load(std::memory_order_relaxed);
 }
 
 SignalsBlocked::SignalsBlocked() noexcept {
@@ -86,7 +75,6 @@ core::Entrant this_thread() noexcept {
 
 namespace {
 struct Parkers {
-  const std::uint32_t epoch = fork_epoch();
   std::mutex mutex;
   Parker* free = nullptr;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/terms.hpp"
+#include "runtime/forks.hpp"
 
 namespace holdfast::detail {
 
@@ -20,9 +21,6 @@ Nanos wall_ahead() noexcept;
 
 // Now, with the calling thread's source of randomness.
 core::Moment moment_now() noexcept;
-
-// Raised in the child by fork. What was opened under another epoch belongs to the parent.
-std::uint32_t fork_epoch() noexcept;
 
 // While one lives, the calling thread, and what it starts, has all signals blocked.
 class SignalsBlocked {

@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/forks.hpp"
 #include "stores/common/clock.hpp"
-#include "stores/common/forks.hpp"
 
 namespace holdfast::stores {
 namespace {
@@ -24,7 +24,7 @@ Problem too_late() { return {Errc::unavailable, "too_slow", "out of time"}; }
 // What a sleeping thread is woken by. A condition variable could not wait for `wake` as well.
 class Bell {
  public:
-  Bell() noexcept : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoch_(fork_epoch()) {}
+  Bell() noexcept : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoch_(detail::fork_epoch()) {}
   ~Bell() {
     if (fd_ >= 0) close(fd_);
   }
@@ -34,10 +34,10 @@ class Bell {
   static Bell& of_this_thread() noexcept {
     thread_local Bell bell;
     // A forked child would share the counter with its parent, and take the parent's calls.
-    if (bell.epoch_ != fork_epoch() || bell.fd_ < 0) {
+    if (bell.epoch_ != detail::fork_epoch() || bell.fd_ < 0) {
       if (bell.fd_ >= 0) close(bell.fd_);
       bell.fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-      bell.epoch_ = fork_epoch();
+      bell.epoch_ = detail::fork_epoch();
     }
     return bell;
   }

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "runtime/forks.hpp"
 #include "stores/common/clock.hpp"
-#include "stores/common/forks.hpp"
 
 namespace holdfast::stores {
 namespace {
@@ -57,7 +57,7 @@ void Door::close() noexcept {
 }
 
 World& World::named(std::string_view name) {
-  Worlds& worlds = per_process<Worlds>();
+  Worlds& worlds = detail::per_process<Worlds>();
   std::lock_guard lock(worlds.mutex);
   auto at = worlds.by_name.find(name);
   if (at == worlds.by_name.end())

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "stores/common/forks.hpp"
+#include "runtime/forks.hpp"
 #include "stores/sqlite/trouble.hpp"
 
 namespace holdfast::stores::sqlite {
@@ -62,7 +62,7 @@ std::uint64_t random_number() {
 }
 
 LiveFile& LiveFile::enter(const Site& site) {
-  auto& opened = per_process<Opened>();
+  auto& opened = detail::per_process<Opened>();
   std::lock_guard lock(opened.mutex);
   if (const auto identity = identify(site.path() + "-live"))
     if (LiveFile* known = opened.find(*identity)) return *known;
@@ -82,7 +82,7 @@ LiveFile& LiveFile::enter(const Site& site) {
 }
 
 void LiveFile::leave() noexcept {
-  auto& opened = per_process<Opened>();
+  auto& opened = detail::per_process<Opened>();
   std::lock_guard lock(opened.mutex);
   std::erase_if(opened.files, [&](Opened::File& known) {
     return known.file.get() == this && --known.users == 0;

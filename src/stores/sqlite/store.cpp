@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "runtime/forks.hpp"
 #include "stores/common/blocking.hpp"
-#include "stores/common/forks.hpp"
 #include "stores/sqlite/inherited.hpp"
 #include "stores/sqlite/serving.hpp"
 #include "stores/sqlite/session.hpp"
@@ -52,14 +52,14 @@ class SqliteStore final : public Blocking {
 
   const std::string path_;
   Hints& hints_;
-  const std::uint64_t epoch_ = fork_epoch();
+  const std::uint64_t epoch_ = detail::fork_epoch();
   std::atomic<Session*> session_{nullptr};  // made by the first batch, read by those who attend
   Watches watches_;
 };
 
 // In a forked child it is the parent's: ending it there would take the parent's files from it.
 SqliteStore::~SqliteStore() {
-  if (epoch_ != fork_epoch()) return;
+  if (epoch_ != detail::fork_epoch()) return;
   const AtWork at_work;
   delete session_.load(std::memory_order_acquire);
 }
@@ -140,7 +140,7 @@ void SqliteStore::attempt(std::span<Request> batch) noexcept {
 }
 
 Session& SqliteStore::session(BootTime deadline) {
-  if (epoch_ != fork_epoch())
+  if (epoch_ != detail::fork_epoch())
     refuse(Errc::invalid, "forked",
            "the store was opened before a fork; open it again in the child");
   if (Session* opened = session_.load(std::memory_order_relaxed)) return *opened;
@@ -192,7 +192,7 @@ int SqliteStore::messages() const noexcept {
 Blocking::Attended SqliteStore::attend() noexcept {
   Attended attended;
   const Session* const open = session_.load(std::memory_order_acquire);
-  if (!open || epoch_ != fork_epoch()) return attended;
+  if (!open || epoch_ != detail::fork_epoch()) return attended;
   try {
     std::optional<Message> message;
     for (int seen = 0; seen < most_messages && open->post.receive(message); ++seen) {

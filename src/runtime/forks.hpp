@@ -1,0 +1,31 @@
+// What belongs to one process and not to its forked children. Stores take a copy of this along.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace holdfast::detail {
+
+// Counts the forks between the process that loaded us and this one. What was opened under another
+// epoch belongs to the parent.
+std::uint32_t fork_epoch() noexcept;
+
+// The one T of this process, never destroyed. A forked child makes its own: in the parent's the
+// threads are missing, and a mutex may be locked for ever.
+template <class T>
+T& per_process() {
+  struct Own {
+    const std::uint32_t epoch = fork_epoch();
+    T value{};
+  };
+  static std::atomic<Own*> current{nullptr};
+  Own* seen = current.load(std::memory_order_acquire);
+  while (!seen || seen->epoch != fork_epoch()) {
+    Own* made = new Own;
+    if (current.compare_exchange_strong(seen, made, std::memory_order_acq_rel)) return made->value;
+    delete made;
+  }
+  return seen->value;
+}
+
+}  // namespace holdfast::detail
