@@ -67,7 +67,6 @@ class Gate {
   // under_way: the claim's release is to be started; drop_said tells, once it is answered.
   Released release(Hold& hold, const Moment& moment, Orders& orders);
   bool take_settled(Waiter& waiter) noexcept;  // true: it is, and nobody will be woken for it
-  Hold* held_by(const Entrant& owner) const noexcept;  // the latest entry, for unlock()
   bool can_downgrade(const Hold& hold, std::uint32_t weight) const noexcept;
   void drop_again(Claim& claim) noexcept;  // does not wait for the debt's own pace
   void downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, Orders& orders);
@@ -145,6 +144,8 @@ class Gate {
   void owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& moment);
   void lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders);
   void lose_hold(Hold& hold, const char* reason);
+  void detach(Hold& hold) noexcept;
+  Hold* held_by(const Entrant& owner) const noexcept;  // a lost one first, else the latest
   void end_holds(Claim& claim, const Moment& moment, Orders& orders);
   void tick_held(Claim& claim, const Moment& moment, Orders& orders);
   void set_until(Claim& claim);
@@ -171,6 +172,7 @@ class Gate {
   List<Claim, OfGate> owed_;
   List<Claim, OfOutbox> outbox_;
   List<Hold, OfMourned> mourned_;
+  List<Hold, OfClaim> outlived_;   // lost and let go, not yet released by their owners
   std::unique_ptr<News> news_;     // none while it is held here
   BootTime look_at_line_ = never;  // not later than the first deadline or end of patience in line
   std::uint32_t triers_ = 0;       // in line without wanting a place in it

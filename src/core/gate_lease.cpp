@@ -121,23 +121,25 @@ bool Gate::joinable(const Claim& claim, const Waiter& waiter, const Moment& mome
 bool Gate::enter_again(Waiter& waiter, const Moment& moment, Orders& orders) {
   Hold* hold = waiter.owner.nobody() ? nullptr : held_by(waiter.owner);
   if (!hold) return false;
-  Claim& claim = *hold->claim;
-  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
-    lose(claim, "expired", moment, orders);
+  if (hold->claim && hold->claim->state == Claim::State::held &&
+      counted_until(*hold->claim) <= moment.now)
+    lose(*hold->claim, "expired", moment, orders);
   if (hold->state.load() != Hold::State::held) {
     settle(waiter, {Errc::lost, "lost", "the lease that it would enter again was lost"});
   } else if (refuse_other_kind(waiter)) {
     return true;
-  } else if (waiter.wish->weight > claim.weight) {
+  } else if (waiter.wish->weight > hold->claim->weight) {
     settle(waiter, {Errc::invalid, "upgrade",
                     "whoever holds a part cannot wait for more of it: it would wait for itself"});
   } else {
-    give(claim, waiter, moment);
+    give(*hold->claim, waiter, moment);
   }
   return true;
 }
 
 Hold* Gate::held_by(const Entrant& owner) const noexcept {
+  for (Hold* hold = outlived_.front(); hold; hold = outlived_.next(*hold))
+    if (hold->owner == owner) return hold;
   Hold* latest = nullptr;
   for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
     for (Hold* hold = claim->holds.front(); hold; hold = claim->holds.next(*hold))
@@ -158,7 +160,10 @@ bool Gate::full() const noexcept {
 // ── release ─────────────────────────────────────────────────────────────────────────────────────
 
 Gate::Released Gate::release(Hold& hold, const Moment& moment, Orders& orders) {
-  if (!hold.claim) return hold.state.load() == Hold::State::lost ? Released::lost : Released::done;
+  if (!hold.claim) {
+    static_cast<Link<OfClaim>&>(hold).unlink();
+    return hold.state.load() == Hold::State::lost ? Released::lost : Released::done;
+  }
   Claim& claim = *hold.claim;
   if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
     lose(claim, "expired", moment, orders);
@@ -332,6 +337,13 @@ void Gate::lose_hold(Hold& hold, const char* reason) {
   mourned_.push_back(hold);
 }
 
+// Its claim is let go, but its owner still has it, and must not enter again as if nothing were.
+void Gate::detach(Hold& hold) noexcept {
+  static_cast<Link<OfClaim>&>(hold).unlink();
+  hold.claim = nullptr;
+  if (!hold.owner.nobody()) outlived_.push_back(hold);
+}
+
 // hold_at_most: lost a little before, let go at the end.
 void Gate::end_holds(Claim& claim, const Moment& moment, Orders& orders) {
   for (Hold* hold = claim.holds.front(); hold;) {
@@ -341,8 +353,7 @@ void Gate::end_holds(Claim& claim, const Moment& moment, Orders& orders) {
       note(orders, Event::Kind::lost, hold->token, "hold_at_most");
     }
     if (hold->ends <= moment.now) {
-      static_cast<Link<OfClaim>&>(*hold).unlink();
-      hold->claim = nullptr;
+      detach(*hold);
     }
     hold = next;
   }
@@ -354,10 +365,7 @@ void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
     lose(claim, "expired", moment, orders);
   if (claim.state == Claim::State::lost) {
     if (claim.ends_at > moment.now) return;
-    while (Hold* hold = claim.holds.front()) {
-      static_cast<Link<OfClaim>&>(*hold).unlink();
-      hold->claim = nullptr;
-    }
+    while (Hold* hold = claim.holds.front()) detach(*hold);
     return let_go(claim, moment);
   }
   end_holds(claim, moment, orders);

@@ -53,7 +53,6 @@ bool parse_port(std::string_view text, std::uint16_t& port, Problem& problem) {
 
 bool parse_host(std::string_view text, Url& url, Problem& problem) {
   Url::Host host;
-  std::string_view port;
   if (text.starts_with('[')) {
     const auto close = text.find(']');
     if (close == std::string_view::npos)

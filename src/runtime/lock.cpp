@@ -10,7 +10,6 @@ namespace holdfast {
 
 using detail::Access;
 using detail::AsyncWaiter;
-using detail::Hold;
 using detail::LiveGate;
 using detail::Place;
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <stdexcept>
 
 namespace holdfast::cli_test {
 namespace {
@@ -12,12 +13,13 @@ namespace {
 class Guard : public Cli {
  protected:
   // Starts a holder and, behind it in line, one that fails if the holder's command still lives.
+  // Throws if it cannot, for then there is nothing to test.
   void begin(const Words& flags = {}, const std::string& then = "exec sleep 1000") {
     first_ = start(Words{"run", "--ttl", "2s"} + flags + Words{"x", "--"} + witnessed(then));
-    ASSERT_TRUE(first_->line().starts_with("acquired"));
+    if (!first_->line().starts_with("acquired")) throw std::runtime_error("no first holder");
     command_ = pid_in("pid");
     next_ = start(Words{"run", "--ttl", "2s", "x", "--"} + alone());
-    ASSERT_EQ(next_->line(), "waiting");
+    if (next_->line() != "waiting") throw std::runtime_error("the next does not wait");
   }
   void next_is_alone() {
     EXPECT_TRUE(next_->line_after("waiting").starts_with("acquired"));

@@ -193,6 +193,22 @@ TEST_F(GateTest, WhatIsLostStaysLostAndIsLetGoWhenItsTimeIsOver) {
   EXPECT_EQ(process(0).give_back(*client.hold), Gate::Released::lost);
 }
 
+TEST_F(GateTest, WhoeverHasALostLeaseDoesNotEnterAgain) {
+  const Entrant owner{1, 2};
+  auto& first = process(0).want(exclusive(), seconds(100), got.note(), owner);
+  pass(Millis(5));
+  ASSERT_TRUE(first.hold);
+  process(0).cut_off = true;
+  pass(seconds(10));
+  process(0).cut_off = false;
+  auto& again = process(0).want(exclusive(), seconds(100), got.note(), owner);
+  EXPECT_EQ(again.errc, Errc::lost);
+  EXPECT_EQ(process(0).give_back(*first.hold), Gate::Released::lost);
+  auto& anew = process(0).want(exclusive(), seconds(100), got.note(), owner);
+  pass(seconds(2));
+  EXPECT_TRUE(anew.hold);
+}
+
 TEST_F(GateTest, RenewalKeepsIt) {
   auto& client = want(0);
   pass(seconds(20));

@@ -65,10 +65,11 @@ Claim* Process::make_claim() noexcept {
 void Process::end_claim(Claim* claim) noexcept { delete claim; }
 
 Process::Client& Process::want(std::shared_ptr<const Wish> wish, Nanos wait,
-                               std::function<void(Client&)> settled) {
+                               std::function<void(Client&)> settled, Entrant owner) {
   clients_.push_back(std::make_unique<Client>());
   Client& client = *clients_.back();
   client.wish = std::move(wish);
+  client.owner = owner;
   client.thread = false;
   client.continuation = &client;
   client.queue = wait > Nanos(0);

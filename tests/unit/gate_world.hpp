@@ -50,7 +50,8 @@ class Process final : public Gate {
     std::function<void(Client&)> settled;
   };
   // Calls back once, with the client's hold or its error.
-  Client& want(std::shared_ptr<const Wish> wish, Nanos wait, std::function<void(Client&)> settled);
+  Client& want(std::shared_ptr<const Wish> wish, Nanos wait, std::function<void(Client&)> settled,
+               Entrant owner = {});
   void cancel(Client& client);
   Released give_back(Hold& hold);
   void told(const Notice& notice, std::int64_t store_us);

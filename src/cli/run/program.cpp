@@ -48,7 +48,7 @@ std::string find_program(const std::string& name) {
     more = colon != rest.npos;
     auto folder = std::string(rest.substr(0, colon));
     rest.remove_prefix(more ? colon + 1 : rest.size());
-    const auto candidate = (folder.empty() ? "." : folder) + "/" + name;
+    auto candidate = (folder.empty() ? "." : folder) + "/" + name;
     const auto found = look_at(candidate);
     if (found == Found::yes) return candidate;
     if (found == Found::not_executable) best = found;

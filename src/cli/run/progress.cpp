@@ -41,6 +41,7 @@ std::string describe(const Store& store, const std::string& name) {
 }  // namespace
 
 struct Progress::State {
+  State(const Store& at, const std::string& of) : store(at), name(of) {}
   Store store;
   std::string name;
   std::mutex mutex;
