@@ -19,7 +19,7 @@ std::string judged(const char* sql, const std::string& json, const std::string& 
   sqlite3_bind_text(query, 2, path.data(), static_cast<int>(path.size()), SQLITE_STATIC);
   const bool found = sqlite3_step(query) == SQLITE_ROW;
   const auto* text = found ? sqlite3_column_text(query, 0) : nullptr;
-  const std::string answer = text ? reinterpret_cast<const char*>(text) : "";
+  std::string answer = text ? reinterpret_cast<const char*>(text) : "";
   sqlite3_finalize(query);
   sqlite3_close(judge);
   if (!found) throw std::runtime_error("not JSON: " + json);
@@ -133,7 +133,7 @@ TEST_F(Inspect, BreakSaysWhatItDidAndWhoDidIt) {
   EXPECT_EQ(value_in(outcome.out, "$.done"), "revoked");
   EXPECT_EQ(value_in(outcome.out, "$.holders[0].name"), "x");
   EXPECT_EQ(lines_in(outcome.err), 1U);
-  EXPECT_NE(outcome.err.find("@"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find('@'), std::string::npos) << outcome.err;
   EXPECT_EQ(holder->wait().code, 76);
 
   auto other = hold("y");

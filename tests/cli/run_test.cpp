@@ -126,7 +126,7 @@ TEST_F(Run, ABusyLockIsToldWithItsHolder) {
     const auto outcome = holdfast(Words{"run"} + once + Words{"x", "--", "touch", path("ran")});
     EXPECT_EQ(outcome.code, 75);
     EXPECT_EQ(lines_in(outcome.err), 1U) << outcome.err;
-    EXPECT_NE(outcome.err.find("x"), std::string::npos);
+    EXPECT_NE(outcome.err.find('x'), std::string::npos);
   }
   EXPECT_FALSE(std::filesystem::exists(path("ran")));
 }

@@ -120,7 +120,7 @@ TEST_P(Cancel, RacingDeadlinesLeaveNothing) {
   std::vector<std::jthread> threads;
   std::atomic<int> entries = 0;
   for (int thread = 0; thread < 6; ++thread) {
-    threads.emplace_back([&, thread, lock = (thread % 2 == 0 ? alice : bob).lock(name)] {
+    threads.emplace_back([&, lock = (thread % 2 == 0 ? alice : bob).lock(name)] {
       for (int round = 0; round < scaled(200); ++round) {
         const auto lease = lock.try_acquire_for(Millis(round % 5));
         if (lease) ++entries;

@@ -20,7 +20,7 @@ using namespace support;
 
 class Events : public Conformance {
  protected:
-  const Diary diary;
+  const Diary diary{};
 };
 HOLDFAST_ON_EVERY_STORE(Events);
 

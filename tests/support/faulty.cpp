@@ -58,7 +58,7 @@ Plans& plans() {
 
 std::string enlist(const std::shared_ptr<Plan>& plan) {
   const std::lock_guard guard(plans().mutex);
-  const auto number = std::to_string(plans().all.size() + 1);
+  auto number = std::to_string(plans().all.size() + 1);
   plans().all[number] = plan;
   return number;
 }
