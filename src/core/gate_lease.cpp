@@ -13,7 +13,10 @@ Nanos drop_pause(std::uint32_t attempts, Entropy& entropy) {
                                                     static_cast<std::uint64_t>(most.count() / 2)));
 }
 
-BootTime limited(BootTime from, Millis span) { return span == forever ? never : from + span; }
+// Longer than a century is for ever; so nothing overflows.
+BootTime limited(BootTime from, Millis span) {
+  return span >= std::chrono::hours(24) * 36'500 ? never : from + span;
+}
 
 }  // namespace
 

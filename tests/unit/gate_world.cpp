@@ -58,11 +58,13 @@ void World::deliver(const Notices& notices) {
 
 Process::~Process() = default;
 Claim* Process::make_claim() noexcept {
-  auto* claim = new Claim;
+  auto& claim = claims_.emplace_back(std::make_unique<Claim>());
   claim->attempt = std::make_unique<Attempt>();
-  return claim;
+  return claim.get();
 }
-void Process::end_claim(Claim* claim) noexcept { delete claim; }
+void Process::end_claim(Claim* claim) noexcept {
+  std::erase_if(claims_, [&](const auto& one) { return one.get() == claim; });
+}
 
 Process::Client& Process::want(std::shared_ptr<const Wish> wish, Nanos wait,
                                std::function<void(Client&)> settled, Entrant owner) {

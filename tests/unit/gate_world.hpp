@@ -70,6 +70,7 @@ class Process final : public Gate {
 
   World& world_;
   const std::uint64_t place_;
+  std::vector<std::unique_ptr<Claim>> claims_;
   std::vector<std::unique_ptr<Client>> clients_;
   BootTime armed_ = never;
   bool stepping_ = false;
