@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/validity.hpp"
+
 namespace holdfast::core {
 namespace {
 
-constexpr std::uint64_t turns = 1024;  // token = number * turns + turn of the in-process handover
 constexpr Millis longest = std::chrono::hours(24 * 400);
 
 std::int64_t to_us(Millis time) {
