@@ -186,7 +186,7 @@ struct Hints {
   // A waiting claim was granted by another's release; the answer says yes and carries store_us.
   virtual void granted(std::string_view name, const ClaimId& claim,
                        const Answer& answer) noexcept = 0;
-  // Something changed there: whoever waits asks again.
+  // Something changed there: whoever waits asks again. No name: everywhere, messages were missed.
   virtual void look(std::string_view name) noexcept = 0;
   // A granted claim ended before its time.
   virtual void gone(std::string_view name, const ClaimId& claim) noexcept = 0;

@@ -14,7 +14,8 @@ namespace holdfast::detail {
 
 class Hand : public std::enable_shared_from_this<Hand> {
  public:
-  explicit Hand(std::unique_ptr<Backend> backend) noexcept : backend_(std::move(backend)) {}
+  Hand(std::shared_ptr<Hints> hints, std::unique_ptr<Backend> backend) noexcept
+      : hints_(std::move(hints)), backend_(std::move(backend)) {}
 
   Backend& backend() const noexcept { return *backend_; }
   bool start() noexcept;  // false: no thread to be had
@@ -44,6 +45,7 @@ class Hand : public std::enable_shared_from_this<Hand> {
   void help() noexcept;
   void poke(std::unique_lock<std::mutex> lock) noexcept;
 
+  const std::shared_ptr<Hints> hints_;  // of the backend, so it ends after it
   const std::unique_ptr<Backend> backend_;
   Bell bell_;
   std::thread thread_;

@@ -97,7 +97,8 @@ Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view 
   if (has_prefix) shop->prefix = prefix;
 
   if (!module) module = find_module(url.scheme, problem);
-  auto backend = module ? module->open({shop->url, *shop, &open_backend}, problem) : nullptr;
+  auto inbox = std::make_shared<Inbox>(shop);
+  auto backend = module ? module->open({shop->url, *inbox, &open_backend}, problem) : nullptr;
   if (!backend) return Error(problem.errc, problem.reason, problem.text);
   shop->terms.traits = backend->traits();
   if (has_handover && !parse_handovers(handover, shop->terms.traits.handovers, problem))
@@ -108,7 +109,7 @@ Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view 
       options.next_delay ? options.next_delay : decorrelated_jitter(Millis(5), Millis(250));
   shop->terms.about = about_us();
   if (shop->terms.session()) shop->terms.session_end.store(0);
-  shop->hand = std::make_shared<Hand>(std::move(backend));
+  shop->hand = std::make_shared<Hand>(std::move(inbox), std::move(backend));
   remember(shop);
   return shop;
 }
@@ -281,16 +282,33 @@ Result<void> Shop::close(Millis at_most) {
 
 // ── hints ───────────────────────────────────────────────────────────────────────────────────────
 
-void Shop::granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept {
-  if (const auto gate = find(name)) gate->granted(claim, answer);
+void Inbox::granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept {
+  const auto shop = shop_.lock();
+  if (const auto gate = shop ? shop->find(name) : nullptr) gate->granted(claim, answer);
 }
-void Shop::look(std::string_view name) noexcept {
-  if (const auto gate = find(name)) gate->look();
+
+// Without a name: everywhere, for it is not known what was missed.
+void Inbox::look(std::string_view name) noexcept try {
+  const auto shop = shop_.lock();
+  if (!shop) return;
+  if (name.empty()) {
+    for (const auto& gate : shop->gates()) gate->look();
+  } else if (const auto gate = shop->find(name)) {
+    gate->look();
+  }
+} catch (const std::bad_alloc&) {
+  // Whoever waits asks again in time.
 }
-void Shop::gone(std::string_view name, const ClaimId& claim) noexcept {
-  if (const auto gate = find(name)) gate->gone(claim);
+
+void Inbox::gone(std::string_view name, const ClaimId& claim) noexcept {
+  const auto shop = shop_.lock();
+  if (const auto gate = shop ? shop->find(name) : nullptr) gate->gone(claim);
 }
-void Shop::alive(BootTime sent, Millis ttl) noexcept {
+
+void Inbox::alive(BootTime sent, Millis ttl) noexcept {
+  const auto shop = shop_.lock();
+  if (!shop) return;
+  core::Terms& terms = shop->terms;
   const auto end = core::end_of(sent, ttl, terms.traits.granularity).time_since_epoch().count();
   auto before = terms.session_end.load(std::memory_order_relaxed);
   while (before < end &&

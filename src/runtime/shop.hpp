@@ -32,7 +32,7 @@ struct ByName {
   bool operator()(const auto& a, const auto& b) const noexcept { return key(a) == key(b); }
 };
 
-struct Shop final : Hints, std::enable_shared_from_this<Shop> {
+struct Shop final : std::enable_shared_from_this<Shop> {
   static Result<std::shared_ptr<Shop>> open(const Module* module, std::string_view url,
                                             const StoreOptions& options);
   Shop(Url url, const StoreOptions& options);
@@ -58,12 +58,6 @@ struct Shop final : Hints, std::enable_shared_from_this<Shop> {
   bool await_debts(BootTime until) noexcept;  // true: all are paid
   Result<void> close(Millis at_most);
 
-  // ── hints ──
-  void granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept override;
-  void look(std::string_view name) noexcept override;
-  void gone(std::string_view name, const ClaimId& claim) noexcept override;
-  void alive(BootTime sent, Millis ttl) noexcept override;
-
   const Url url;
   std::string prefix;
   StoreOptions options;
@@ -75,6 +69,7 @@ struct Shop final : Hints, std::enable_shared_from_this<Shop> {
   std::shared_ptr<Hand> hand;  // has the backend; its thread may outlive this
 
  private:
+  friend class Inbox;
   std::shared_ptr<LiveGate> find(std::string_view name) noexcept;
 
   std::mutex gates_mutex_;
@@ -85,6 +80,20 @@ struct Shop final : Hints, std::enable_shared_from_this<Shop> {
   std::condition_variable debts_paid_;
   std::atomic<bool> ready_{false};
   std::mutex ready_mutex_;
+};
+
+// What the backend tells us. It lives as long as the backend; the shop may end on the hand's thread
+// in the middle of a message, and what comes after that finds nobody.
+class Inbox final : public Hints {
+ public:
+  explicit Inbox(std::weak_ptr<Shop> shop) noexcept : shop_(std::move(shop)) {}
+  void granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept override;
+  void look(std::string_view name) noexcept override;
+  void gone(std::string_view name, const ClaimId& claim) noexcept override;
+  void alive(BootTime sent, Millis ttl) noexcept override;
+
+ private:
+  const std::weak_ptr<Shop> shop_;
 };
 
 // One name with its options: what a Lock points to.

@@ -114,6 +114,7 @@ TEST_P(Cancel, RacingWithAGrantHasOneWinner) {
   EXPECT_TRUE(eventually_nothing_left(alice, name));
 }
 
+// Deadlines as short as one answer of the store: one that has not answered by then is unavailable.
 TEST_P(Cancel, RacingDeadlinesLeaveNothing) {
   const auto alice = world.client();
   const auto bob = world.client();
@@ -124,7 +125,9 @@ TEST_P(Cancel, RacingDeadlinesLeaveNothing) {
       for (int round = 0; round < scaled(200); ++round) {
         const auto lease = lock.try_acquire_for(Millis(round % 5));
         if (lease) ++entries;
-        EXPECT_TRUE(lease || lease.error().errc() == Errc::busy) << lease.error().what();
+        EXPECT_TRUE(lease || lease.error().errc() == Errc::busy ||
+                    lease.error().errc() == Errc::unavailable)
+            << lease.error().what();
       }
     });
   }
