@@ -1,0 +1,79 @@
+// net/tls.hpp: TLS by OpenSSL, as bytes in and bytes out; whoever has the socket moves them.
+//
+//   tls.received(cipher);             // what came from the socket
+//   if (!tls.step(problem)) give up;  // the handshake goes on; later: what came is looked at
+//   while (n = tls.read(room)) …      // plain text; write() once it is ready()
+//   send and clear tls.outgoing();    // after each of these
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "holdfast/backend.hpp"
+
+struct ssl_ctx_st;  // OpenSSL's, whose headers stay out of ours
+struct ssl_st;
+struct bio_st;
+
+namespace holdfast::net {
+
+struct TlsOptions {
+  std::string ca_file{};           // PEM; none: those whom the system trusts
+  std::string certificate_file{};  // PEM, with its chain: who we are, if the server wants to know
+  std::string key_file{};          // PEM, not encrypted
+  bool verify = true;              // the server's certificate, and that it is for this host
+};
+
+// What all connections of a store share. Never older than TLS 1.2.
+class TlsContext {
+ public:
+  // Null and a problem if a file cannot be used.
+  static std::shared_ptr<TlsContext> make(const TlsOptions& options, Problem& problem);
+
+ private:
+  friend class Tls;
+  explicit TlsContext(bool verify);
+  bool load(const TlsOptions& options, Problem& problem);
+
+  struct Free {
+    void operator()(ssl_ctx_st* context) const noexcept;
+  };
+  std::unique_ptr<ssl_ctx_st, Free> context_;
+  bool verify_;
+};
+
+// One connection, the client's side. One thread at a time.
+class Tls {
+ public:
+  // The host, a name or an address, is the one that the certificate must be for.
+  Tls(std::shared_ptr<const TlsContext> context, std::string host);
+
+  void received(std::span<const char> cipher);
+  bool step(Problem& problem);  // false: it has failed for good, reason "tls"
+  bool ready() const noexcept { return ready_; }
+  std::size_t read(std::span<char> plain);  // 0: no more has come, or the next step tells why
+  bool write(std::string_view plain);       // false: the next step tells why
+  std::string& outgoing();                  // what is to be sent
+
+ private:
+  bool went_on(int result);  // what one call of OpenSSL came to; false: nothing was done
+  void refuse(const std::string& why);
+
+  std::shared_ptr<const TlsContext> context_;
+  std::string host_;
+  struct Free {
+    void operator()(ssl_st* ssl) const noexcept;
+  };
+  std::unique_ptr<ssl_st, Free> ssl_;
+  bio_st* in_;  // both belong to ssl_
+  bio_st* out_;
+  bool heard_ = false;  // anything from the server
+  bool ready_ = false;
+  std::string outgoing_;
+  Problem problem_;  // text: failed
+};
+
+}  // namespace holdfast::net
