@@ -88,7 +88,8 @@ struct Drop {
 struct Add {
   std::string_view name;
   std::int64_t by = 0, least = 0, most = 0;  // outside [least, most]: no, and nothing is changed
-  Millis expiry{0};                          // 0: never; counted anew at each change
+  Millis expiry{0};                          // 0: never; counted anew at each change …
+  bool window = false;  // … or from the cell's first change on: a fixed window
 };
 struct Swap {
   std::string_view name;
@@ -131,6 +132,10 @@ struct Listing {
 };
 struct Promise {
   Guarantees guarantees;
+  Problem problem{};
+};
+struct Inspection {
+  std::vector<Fact> facts;
   Problem problem{};
 };
 
@@ -232,10 +237,15 @@ class Backend : public Claims {
   virtual Cells* cells() noexcept { return nullptr; }
   virtual void guarantees(Pending<Promise>& call) noexcept = 0;
   virtual void init(Pending<Answer>& call) noexcept = 0;
+  // What `show --verbose` prints; no secrets.
+  virtual void inspect(Pending<Inspection>& call) noexcept { call.done({}); }
 
   // Lends this thread: reads for all, does queued blocking work, delivers hints. Returns when
   // `call` is finished, at `until`, or soon after the descriptor `wake` (unless -1) became
-  // readable. With no call: stays for messages. Never called after the destructor began.
+  // readable. With no call: stays for messages, and also returns after it gave a hint or an answer,
+  // for that may be what the thread waits for. Any number of threads may be in here, with no call
+  // too: the hand always, and who is first in line for its own grant. Never called after the
+  // destructor began.
   virtual void help(const Call* call, BootTime until, int wake) noexcept = 0;
 
   // Turns readable when help(nullptr, now, -1) has something to do; -1: never. A quorum waits for

@@ -101,4 +101,10 @@ struct Guarantees {
   std::vector<std::string> because;
 };
 
+// What a store tells of itself, for people to read: {"journal", "wal"}.
+struct Fact {
+  std::string word;
+  std::string text;
+};
+
 }  // namespace holdfast

@@ -59,6 +59,7 @@ class Store {
 
   Result<std::vector<Holder>> list(std::string_view prefix = {}) const;
   Result<Guarantees> guarantees() const;
+  Result<std::vector<Fact>> inspect() const;  // its state, for people
   Stats stats() const;
   std::string url() const;  // as opened, without secrets
 

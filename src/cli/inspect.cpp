@@ -53,6 +53,26 @@ std::string table_of(const std::vector<Holder>& holders) {
   return text;
 }
 
+// One line each: the word, and what is said under it.
+std::string list_of(std::vector<Fact> facts, const std::string& url) {
+  facts.insert(facts.begin(), {"store", url});
+  std::size_t width = 0;
+  for (const auto& fact : facts) width = std::max(width, shown_width(escaped(fact.word)));
+  std::string text;
+  for (const auto& fact : facts) {
+    const auto word = escaped(fact.word);
+    text += word + std::string(width - shown_width(word) + 2, ' ') + escaped(fact.text) + "\n";
+  }
+  return text;
+}
+
+std::string json_of_facts(const std::vector<Fact>& facts) {
+  std::string text;
+  for (const auto& [word, what] : facts)
+    text += (text.empty() ? "" : ",") + JsonObject().text("word", word).text("text", what).str();
+  return text;
+}
+
 // Of one claim, for telling changes: the same grant keeps its token, the same waiter its name.
 using Key = std::tuple<std::string, std::string, std::uint64_t, bool>;
 using Snapshot = std::multimap<Key, Holder>;
@@ -95,6 +115,8 @@ int ls(const Options& options) {
 int show(const Options& options) {
   const auto store = open_store(options);
   const auto found = holders_of(store, options.name);
+  std::vector<Fact> facts;
+  if (options.verbose) facts = store.inspect().value();
   if (!options.json && found.empty()) {
     print("'" + escaped(options.name) + "' is free\n");
   } else if (!options.json) {
@@ -106,8 +128,10 @@ int show(const Options& options) {
     JsonObject object;
     object.bytes("name", options.name).flag("held", !holding.empty());
     object.array("holders", json_of(holding)).array("waiting", json_of(waiting));
+    if (options.verbose) object.text("store", store.url()).array("facts", json_of_facts(facts));
     print(object.str() + "\n");
   }
+  if (options.verbose && !options.json) print("\n" + list_of(facts, store.url()));
   return exit_code::ok;
 }
 

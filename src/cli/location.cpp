@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "cli/failure.hpp"
 #include "cli/text.hpp"
@@ -15,23 +16,38 @@ namespace {
 
 constexpr std::string_view sqlite = "sqlite:";
 
-// The password of scheme://user:password@…, with the colon before it; empty: there is none.
-std::string_view password_in(std::string_view url) {
+// What is secret in a URL: the password of scheme://user:password@…, and the values of options that
+// are called so (sentinel_password=…).
+std::vector<std::string_view> secrets_in(std::string_view url) {
+  std::vector<std::string_view> secrets;
   const auto authority = url.find("://");
-  if (authority == url.npos) return {};
+  if (authority == url.npos) return secrets;
   const auto begin = authority + 3;
   const auto end = std::min(url.find_first_of("/?", begin), url.size());
   const auto at = url.substr(0, end).rfind('@');
-  if (at == url.npos || at < begin) return {};
   const auto colon = url.find(':', begin);
-  return colon < at ? url.substr(colon, at - colon) : std::string_view{};
+  if (at != url.npos && colon < at) secrets.push_back(url.substr(colon + 1, at - colon - 1));
+
+  for (auto mark = url.find('?', begin); mark != url.npos; mark = url.find('&', mark + 1)) {
+    const auto option = url.substr(mark + 1, url.find('&', mark + 1) - mark - 1);
+    const auto equals = std::min(option.find('='), option.size());
+    const auto name = percent_decoded(option.substr(0, equals)).value_or("");
+    if (equals < option.size() && name.find("pass") != name.npos)
+      secrets.push_back(option.substr(equals + 1));
+  }
+  return secrets;
 }
 
 std::string without_password(std::string_view url) {
-  const auto password = password_in(url);
-  if (password.empty()) return std::string(url);
-  const auto at = static_cast<std::size_t>(password.data() - url.data());
-  return std::string(url.substr(0, at)).append(url.substr(at + password.size()));
+  std::string bare;
+  std::size_t copied = 0;
+  for (const auto secret : secrets_in(url)) {
+    const auto at = static_cast<std::size_t>(secret.data() - url.data());
+    bare += url.substr(copied, at - copied);
+    if (bare.back() == ':') bare.pop_back();  // user:password
+    copied = at + secret.size();
+  }
+  return bare.append(url.substr(copied));
 }
 
 // The command may change its folder, so a relative file is pinned to ours.
@@ -71,11 +87,11 @@ Location locate(const Options& options) {
   if (options.store) {
     const auto url = absolute(*options.store);
     const bool same = inherited && *options.store == inherited;
-    return {url, same ? inherited : without_password(url), !password_in(*options.store).empty()};
+    return {url, same ? inherited : without_password(url)};
   }
-  if (inherited) return {absolute(inherited), inherited, false};
+  if (inherited) return {absolute(inherited), inherited};
   const auto url = default_url();
-  return {url, url, false};
+  return {url, url};
 }
 
 std::string identity_of(std::string_view url) {
@@ -89,12 +105,13 @@ std::string identity_of(std::string_view url) {
   return std::string(sqlite) + percent_encoded(real, "/") + known.substr(mark);
 }
 
+bool has_password(std::string_view url) { return !secrets_in(url).empty(); }
+
 void conceal_password(std::span<char*> arguments) {
   for (char* argument : arguments) {
     if (std::strcmp(argument, "--") == 0) return;
-    const auto password = password_in(argument);
-    if (!password.empty())
-      std::memset(argument + (password.data() - argument) + 1, '*', password.size() - 1);
+    for (const auto secret : secrets_in(argument))
+      std::memset(argument + (secret.data() - argument), '*', secret.size());
   }
 }
 

@@ -14,7 +14,6 @@ struct Location {
   std::string url;  // to open; may carry a password
   std::string
       pass_on;  // HOLDFAST_STORE of a command; has one only if the user's environment had it
-  bool password_in_arguments = false;
 };
 
 Location locate(const Options& options);
@@ -22,7 +21,9 @@ Location locate(const Options& options);
 // The same for every way to write one store: without password, SQLite files by their real path.
 std::string identity_of(std::string_view url);
 
-// Overwrites the password where the kernel shows it to others.
+bool has_password(std::string_view url);
+
+// Overwrites it where the kernel shows it to others.
 void conceal_password(std::span<char*> arguments);
 
 }  // namespace holdfast::cli

@@ -7,6 +7,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/inspect.hpp"
+#include "cli/location.hpp"
 #include "cli/manage.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -19,6 +20,14 @@ namespace {
 void occupy_standard_descriptors() noexcept {
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
     if (::fcntl(number, F_GETFD) == -1) ::open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+void hide_password(const Options& options, std::span<char*> all_arguments) {
+  if (!options.store || !has_password(*options.store)) return;
+  conceal_password(all_arguments);
+  complain(
+      "a password in --store can be seen by others in the list of processes; give the URL in "
+      "HOLDFAST_STORE");
 }
 
 int perform(const Options& options, std::span<char*> all_arguments) {
@@ -45,6 +54,7 @@ int main(std::span<char*> all_arguments) {
   try {
     const auto options = parse(all_arguments.subspan(all_arguments.empty() ? 0 : 1));
     json = options.json;
+    hide_password(options, all_arguments);
     return perform(options, all_arguments);
   } catch (const Failure& failure) {
     return fail(failure);

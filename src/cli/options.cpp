@@ -135,7 +135,10 @@ constexpr FlagRow flags[] = {
     {"--force", Takes::nothing, "", 7, bit(Verb::break_),
      [](Options& options, std::string_view) { options.force = true; },
      "take it from its holders at once, without waiting for them to let go"},
-    {"--json", Takes::nothing, "", 8, on_all,
+    {"--verbose", Takes::nothing, "", 8, bit(Verb::show),
+     [](Options& options, std::string_view) { options.verbose = true; },
+     "show also what the store tells of itself"},
+    {"--json", Takes::nothing, "", 9, on_all,
      [](Options& options, std::string_view) { options.json = true; },
      "print JSON; tokens are strings, *_encoded has the exact bytes percent-encoded"},
 };

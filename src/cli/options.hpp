@@ -24,6 +24,7 @@ struct Options {
   std::optional<std::string> store;
   bool json = false;
   bool force = false;
+  bool verbose = false;
 
   Millis ttl{30'000};
   Millis wait = forever;  // 0: try once

@@ -104,6 +104,11 @@ Claim* Gate::to_help(const Waiter& waiter) const noexcept {
   return front_ && front_->asking && line_.front() == &waiter ? front_ : nullptr;
 }
 
+bool Gate::awaits_message(const Waiter& waiter) const noexcept {
+  return terms_.traits.notifies && front_ && front_->state == Claim::State::queued &&
+         line_.front() == &waiter;
+}
+
 Claim* Gate::unattended() const noexcept {
   const Waiter* head = line_.front();
   if (front_ && front_->asking && front_->helpers == 0 && !(head && head->thread)) return front_;

@@ -89,6 +89,8 @@ class Gate {
   void collect(const Moment& moment, Orders& orders, const Collector& collector);
   // The call that a waiting thread should stand behind: the front's ask, if it is first in line.
   Claim* to_help(const Waiter& waiter) const noexcept;
+  // It is the first in line and its claim stands in the store's: a message will end that.
+  bool awaits_message(const Waiter& waiter) const noexcept;
   Claim* unattended() const noexcept;  // for the hand: under way, and no caller stands behind it
   void attend(Claim& claim) noexcept { ++claim.helpers; }
   void unattend(Claim& claim) noexcept;
@@ -159,6 +161,7 @@ class Gate {
   // What the store last said of the others, or why it says nothing.
   struct News {
     std::shared_ptr<const Holder> holder;
+    Problem refusal;  // why it is busy, unless simply because another holds it
     Problem trouble;
     BootTime silent_since = never;
   };

@@ -57,7 +57,7 @@ void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis tt
   news_.reset();
   if (claim.helpers == 0) claim.attempt.reset();
   claim.state = Claim::State::held;
-  claim.next_at = terms_.session() ? never : end - less_drift(ttl) + renew_after(ttl);
+  claim.next_at = terms_.session() ? never : renew_at(end - less_drift(ttl), ttl);
   held_.push_back(claim);
   if (!wanted(claim)) return let_go(claim, moment);
   serve(claim, moment);
@@ -291,7 +291,7 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
     claim.ttl = answer.ttl;
     claim.wall_proven = claim.wall_at_send;
     claim.until = std::max(claim.until, end - claim.wish->margin);
-    claim.next_at = claim.sent_at + renew_after(answer.ttl);
+    claim.next_at = renew_at(claim.sent_at, answer.ttl);
     set_until(claim);
     if (std::exchange(claim.at_risk, false)) note(orders, Event::Kind::safe, token, "");
     note(orders, Event::Kind::renewed, token, "");

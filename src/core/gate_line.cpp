@@ -95,10 +95,11 @@ void Gate::settle(Waiter& waiter, const Cause& cause,
 void Gate::settle_timed_out(Waiter& waiter, BootTime now) noexcept {
   if (full()) return settle(waiter, {Errc::busy, "busy"}, local_holder());
   if (silent()) return settle(waiter, cause_of(news_->trouble));
-  if (front_ && !news_ &&
-      now - waiter.arrived >= least_silence)  // not a word from the store so far
+  if (front_ && !news_ && now - waiter.arrived >= least_silence)  // not a word from it so far
     return settle(waiter, {Errc::unavailable, "silent", "the store did not answer in time"});
-  settle(waiter, {Errc::busy, "busy"}, news_ ? news_->holder : nullptr);
+  const bool told = news_ && !news_->refusal.reason.empty();
+  settle(waiter, told ? cause_of(news_->refusal) : Cause{Errc::busy, "busy"},
+         news_ ? news_->holder : nullptr);
 }
 
 bool Gate::take_settled(Waiter& waiter) noexcept {
@@ -348,6 +349,7 @@ void Gate::note_silence(const Problem* problem, const Moment& moment) noexcept {
 void Gate::note_holder(const Answer& answer) noexcept try {
   if (!news_) news_ = std::make_unique<News>();
   news_->holder = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
+  news_->refusal = answer.problem.reason == "held" ? Problem{} : answer.problem;
 } catch (const std::bad_alloc&) {
   // Who holds it is only told, never built on.
 }

@@ -26,7 +26,13 @@ constexpr BootTime end_of_handed(BootTime asked, Nanos stamps_apart, BootTime no
   return end_of(std::min(asked + less_drift(stamps_apart), now), ttl, granularity);
 }
 
-constexpr Nanos renew_after(Millis ttl) { return Nanos(ttl) / 3; }
+// After a third of the ttl, or a little before: the leases of one ttl come due at common moments,
+// so that many of them travel in one request.
+constexpr BootTime renew_at(BootTime counted_from, Millis ttl) {
+  const Nanos step = std::max<Nanos>(Nanos(ttl) / 30, Nanos(1));
+  const BootTime latest = counted_from + Nanos(ttl) / 3;
+  return latest - latest.time_since_epoch() % step;
+}
 constexpr Nanos renew_again_after(Millis ttl) { return Nanos(ttl) / 12; }
 
 // A wall clock that ran ahead of the boot clock by this much means that the machine was paused.

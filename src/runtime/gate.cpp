@@ -178,11 +178,13 @@ void LiveGate::wait(core::Waiter& waiter) noexcept {
   while (!waiter.delivered.load(std::memory_order_acquire)) {
     LiveClaim* helped = nullptr;
     const Call* call = nullptr;
+    bool reads = false;
     const BootTime now = BootClock::now();
     if (!immediate || now >= waiter.deadline) {
       step({.self = &waiter}, [&](const auto& moment, auto& orders) {
         if (now >= waiter.deadline) leave(waiter, Errc::busy, moment, orders);
         helped = static_cast<LiveClaim*>(to_help(waiter));
+        reads = awaits_message(waiter);
         if (!helped) return;
         attend(*helped);
         call = &helped->call();
@@ -191,7 +193,11 @@ void LiveGate::wait(core::Waiter& waiter) noexcept {
     if (helped) {
       shop_->hand->backend().help(call, std::min(waiter.deadline, now + slice), -1);
       stand_down(*helped);
-    } else if (!waiter.delivered.load(std::memory_order_acquire)) {
+    } else if (waiter.delivered.load(std::memory_order_acquire)) {
+      return;
+    } else if (reads) {
+      shop_->hand->read_messages(Parker::mine(), waiter.deadline);
+    } else {
       Parker::mine().park(waiter.deadline);
     }
   }

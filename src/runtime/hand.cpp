@@ -6,18 +6,23 @@
 #include "runtime/shop.hpp"
 
 namespace holdfast::detail {
+namespace {
+
+constexpr Millis nap{5};
+
+}  // namespace
 
 bool Hand::start() noexcept {
-  return bell_.make() &&
+  return parker_.can_poll() &&
          start_thread(thread_, "hf-hand", [self = shared_from_this()] { self->run(); });
 }
 
 void Hand::stop() noexcept {
   {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard guard(mutex_);
     stopping_ = true;
-    poke(std::move(lock));
   }
+  parker_.unpark();
   if (!thread_.joinable()) return;
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();  // the last reference dropped here: it ends itself
@@ -26,19 +31,15 @@ void Hand::stop() noexcept {
   }
 }
 
-void Hand::poke(std::unique_lock<std::mutex> lock) noexcept {
-  const bool ring = !std::exchange(rung_, true);
-  lock.unlock();
-  if (ring) bell_.ring();
-}
-
 void Hand::visit(std::shared_ptr<LiveGate> gate) noexcept {
-  std::unique_lock lock(mutex_);
-  if (gate->visit_) return;
-  LiveGate* last = std::exchange(last_visit_, gate.get());
-  (last ? last->next_visit_ : first_visit_) = gate.get();
-  gate->visit_ = std::move(gate);
-  poke(std::move(lock));
+  {
+    const std::lock_guard guard(mutex_);
+    if (gate->visit_) return;
+    LiveGate* last = std::exchange(last_visit_, gate.get());
+    (last ? last->next_visit_ : first_visit_) = gate.get();
+    gate->visit_ = std::move(gate);
+  }
+  parker_.unpark();
 }
 
 std::shared_ptr<LiveGate> Hand::next_visit() noexcept {
@@ -51,9 +52,42 @@ std::shared_ptr<LiveGate> Hand::next_visit() noexcept {
 }
 
 void Hand::renew(LiveClaim& claim) noexcept {
-  std::unique_lock lock(mutex_);
-  renewals_.push_back(claim);
-  poke(std::move(lock));
+  {
+    const std::lock_guard guard(mutex_);
+    renewals_.push_back(claim);
+  }
+  parker_.unpark();
+}
+
+void Hand::read_messages(Parker& parker, BootTime until) noexcept {
+  if (waiter_reads_.exchange(true)) return parker.park(until);
+  ++readings_;
+  if (hand_reads_) parker_.unpark();
+  parker.park_in(until, true, [&](int wake) { backend_->help(nullptr, until, wake); });
+  waiter_reads_ = false;
+  if (hand_dozes_) parker_.unpark();
+}
+
+// Reads messages, unless waiters do. While they come and go it naps instead of taking turns with
+// them, for that would cost each of them a wake-up.
+void Hand::listen() noexcept {
+  const BootTime now = BootClock::now();
+  if (readings_seen_ != readings_) {
+    readings_seen_ = readings_;
+    return parker_.park(now + nap);
+  }
+  hand_dozes_ = true;
+  if (waiter_reads_) {
+    parker_.park(core::never);
+    hand_dozes_ = false;
+    return;
+  }
+  hand_dozes_ = false;
+  hand_reads_ = true;
+  const BootTime until = now + std::chrono::hours(1);
+  if (!waiter_reads_)
+    parker_.park_in(until, true, [&](int wake) { backend_->help(nullptr, until, wake); });
+  hand_reads_ = false;
 }
 
 void Hand::run() noexcept {
@@ -110,7 +144,8 @@ void Hand::Round::done(std::span<Answer> answers) noexcept {
   finished_.store(true, std::memory_order_release);
 }
 
-// Stands behind the oldest call, or reads messages, until the bell rings.
+// Stands behind the oldest call, or reads messages, until there is something to start. Whoever has
+// that finds the hand awake, and need not wake it, from here until it sleeps again.
 void Hand::help() noexcept {
   std::erase_if(rounds_, [](const auto& round) { return round->finished(); });
   std::erase_if(helped_, [](const Helped& helped) {
@@ -124,11 +159,9 @@ void Hand::help() noexcept {
   } else if (!helped_.empty()) {
     call = helped_.front().call;
   }
-  backend_->help(call, BootClock::now() + std::chrono::hours(1), bell_.descriptor());
-  // In this order: who finds rung_ still set need not ring, for its work is seen right after this.
-  bell_.silence();
-  const std::lock_guard guard(mutex_);
-  rung_ = false;
+  if (!call) return listen();
+  const BootTime until = BootClock::now() + std::chrono::hours(1);
+  parker_.park_in(until, false, [&](int wake) { backend_->help(call, until, wake); });
 }
 
 }  // namespace holdfast::detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -25,6 +26,10 @@ class Hand : public std::enable_shared_from_this<Hand> {
       std::shared_ptr<LiveGate> gate) noexcept;  // something is to be started or helped there
   void renew(LiveClaim& claim) noexcept;         // goes with the next round; needs no memory
 
+  // A waiter asleep until `until` reads the messages itself, for the next may be its own grant. One
+  // at a time, and then the hand does not: a message wakes all who read.
+  void read_messages(Parker& parker, BootTime until) noexcept;
+
  private:
   // Many renewals in one call.
   struct Round final : Pending<std::span<Answer>> {
@@ -43,18 +48,22 @@ class Hand : public std::enable_shared_from_this<Hand> {
   std::shared_ptr<LiveGate> next_visit() noexcept;
   void start_rounds();
   void help() noexcept;
-  void poke(std::unique_lock<std::mutex> lock) noexcept;
-
+  void listen() noexcept;
   const std::shared_ptr<Hints> hints_;  // of the backend, so it ends after it
   const std::unique_ptr<Backend> backend_;
-  Bell bell_;
+  Parker parker_;
   std::thread thread_;
+  // Who reads the messages.
+  std::atomic<bool> waiter_reads_{false};
+  std::atomic<bool> hand_reads_{false};
+  std::atomic<bool> hand_dozes_{false};     // for as long as that waiter reads
+  std::atomic<std::uint32_t> readings_{0};  // by waiters so far …
+  std::uint32_t readings_seen_ = 0;         // … as the hand last saw it
 
   std::mutex mutex_;
   LiveGate* first_visit_ = nullptr;
   LiveGate* last_visit_ = nullptr;
   core::List<LiveClaim, OfRound> renewals_;
-  bool rung_ = false;
   bool stopping_ = false;
 
   // Of the thread alone.

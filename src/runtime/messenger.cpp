@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "runtime/forks.hpp"
 #include "runtime/waiting.hpp"
@@ -52,16 +53,16 @@ bool Messenger::tell(std::function<void()> event) noexcept {
 }
 
 void Messenger::called(std::unique_lock<std::mutex> lock) noexcept {
-  const bool somebody = idle_ > 0;
-  const bool watch = !somebody && threads_ < most_threads;
+  const bool wake = idle_ && !std::exchange(called_, true);
+  const bool watch = !idle_ && threads_ < most_threads;
   lock.unlock();
-  if (somebody) some_.notify_one();
+  if (wake) some_.notify_one();
   if (watch) arm(BootClock::now() + patience);
 }
 
 void Messenger::due(std::shared_ptr<Timer>) noexcept {
   const std::lock_guard guard(mutex_);
-  if (!waiting() || idle_ > 0 || threads_ >= most_threads) return;
+  if (!waiting() || idle_ || threads_ >= most_threads) return;
   std::thread thread;
   if (!start_thread(thread, "hf-messenger", [this] { run(false); })) return;
   ++threads_;
@@ -73,9 +74,9 @@ void Messenger::run(bool first) noexcept {
   for (;;) {
     if (work(lock)) continue;
     if (!first) break;  // it came to stand in for one that hung
-    ++idle_;
-    some_.wait(lock);
-    --idle_;
+    idle_ = true;
+    some_.wait(lock, [&] { return called_; });
+    idle_ = called_ = false;
   }
   --threads_;
 }
@@ -110,7 +111,7 @@ bool Messenger::work(std::unique_lock<std::mutex>& lock) {
 
 // User code may hang: if more is waiting and nobody is idle, somebody looks after it.
 void Messenger::leave_to_user(std::unique_lock<std::mutex>& lock) noexcept {
-  const bool watch = waiting() && idle_ == 0 && threads_ < most_threads;
+  const bool watch = waiting() && !idle_ && threads_ < most_threads;
   lock.unlock();
   if (watch) arm(BootClock::now() + patience);
 }

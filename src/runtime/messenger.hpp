@@ -46,7 +46,8 @@ class Messenger final : public Timer {
   std::deque<std::function<void()>> events_;
   bool telling_ = false;  // events are told one at a time
   int threads_ = 0;
-  int idle_ = 0;
+  bool idle_ = false;    // the first thread sleeps …
+  bool called_ = false;  // … and was called: once is enough
 };
 
 }  // namespace holdfast::detail

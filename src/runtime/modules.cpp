@@ -19,7 +19,15 @@ struct Known {
   std::string_view scheme;
   std::string_view library;  // libholdfast-NAME.so.0; empty: built in
 };
-constexpr Known known[] = {{"memory", ""}, {"sqlite", "sqlite"}};
+constexpr Known known[] = {
+    {"memory", ""},
+    {"sqlite", "sqlite"},
+    {"redis", "redis"},
+    {"rediss", "redis"},
+    {"redis+unix", "redis"},
+    {"redis+sentinel", "redis"},
+    {"redis+cluster", "redis"},
+};
 
 struct Loaded {
   std::mutex mutex;

@@ -199,6 +199,15 @@ Result<Guarantees> Store::guarantees() const {
   return std::move(promise->guarantees);
 }
 
+Result<std::vector<Fact>> Store::inspect() const {
+  if (auto error = shop_->ready()) return *error;
+  auto inspection = ask_store<Inspection>(
+      *shop_, {}, [](Backend& backend, const auto&, auto& call) { backend.inspect(call); });
+  if (!inspection) return silent(*shop_);
+  if (inspection->problem.errc != Errc{}) return shop_->error(inspection->problem);
+  return std::move(inspection->facts);
+}
+
 Stats Store::stats() const {
   const auto& counts = shop_->counts;
   return {.acquired = counts.acquired,

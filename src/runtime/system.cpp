@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -103,6 +104,8 @@ namespace {
 constexpr std::int32_t empty = 0;
 constexpr std::int32_t notified = 1;
 constexpr std::int32_t parked = -1;
+constexpr std::int32_t polling = -2;
+constexpr std::int32_t looking = -3;  // polling, and needs no ring from itself
 }  // namespace
 
 void Parker::park(BootTime until) noexcept {
@@ -123,15 +126,39 @@ void Parker::park(BootTime until) noexcept {
   state_.exchange(empty, std::memory_order_acquire);
 }
 
+int Parker::begin_polling(bool looks) noexcept {
+  if (!bell_.make()) return -1;
+  if (rings_ > 0) rings_ -= std::min(rings_, bell_.silence());
+  sleeper_.store(::pthread_self(), std::memory_order_relaxed);
+  std::int32_t expected = empty;
+  const bool begun = state_.compare_exchange_strong(expected, looks ? looking : polling,
+                                                    std::memory_order_acq_rel);
+  return begun ? bell_.descriptor() : -1;
+}
+
+void Parker::end_polling() noexcept {
+  const bool unparked = state_.exchange(empty, std::memory_order_acquire) == notified;
+  if (!std::exchange(unparked_itself_, false) && unparked) ++rings_;
+}
+
 void Parker::unpark() noexcept {
-  if (state_.exchange(notified, std::memory_order_release) == parked)
+  const std::int32_t was = state_.exchange(notified, std::memory_order_acq_rel);
+  if (was == parked) {
     ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  } else if (was == looking && sleeper_.load(std::memory_order_relaxed) == ::pthread_self()) {
+    unparked_itself_ = true;
+  } else if (was == polling || was == looking) {
+    bell_.ring();
+  }
 }
 
 // ── bells ───────────────────────────────────────────────────────────────────────────────────────
 
 bool Bell::make() noexcept {
-  if (descriptor_ < 0) descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptor_ >= 0 && epoch_ == fork_epoch()) return true;
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  epoch_ = fork_epoch();
   return descriptor_ >= 0;
 }
 Bell::~Bell() {
@@ -142,10 +169,11 @@ void Bell::ring() noexcept {
   while (::write(descriptor_, &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
-void Bell::silence() noexcept {
+std::uint64_t Bell::silence() noexcept {
   std::uint64_t count = 0;
   while (::read(descriptor_, &count, sizeof count) < 0 && errno == EINTR) {
   }
+  return count;
 }
 
 }  // namespace holdfast::detail

@@ -9,7 +9,6 @@
 
 #include "cli/failure.hpp"
 #include "cli/holders.hpp"
-#include "cli/output.hpp"
 #include "cli/run/command.hpp"
 #include "cli/run/environment.hpp"
 #include "cli/run/job.hpp"
@@ -66,12 +65,6 @@ int run(const Options& options, std::span<char*> all_arguments) {
   Job job{options,         std::move(location), std::move(chain), find_program(options.command[0]),
           options.command, Timing(options.ttl), shared_pulse(),   {},
           false,           ::getpgrp()};
-  if (job.location.password_in_arguments) {
-    conceal_password(all_arguments);
-    complain(
-        "a password in --store can be seen by others in the list of processes; give the URL in "
-        "HOLDFAST_STORE");
-  }
   // The command has no use for it, and its reader waits for the end.
   if (options.status_descriptor > STDERR_FILENO)
     ::fcntl(options.status_descriptor, F_SETFD, FD_CLOEXEC);

@@ -53,11 +53,6 @@ class Bell {
   std::uint64_t epoch_;
 };
 
-bool is_readable(int fd) noexcept {
-  pollfd polled{fd, POLLIN, 0};
-  return fd >= 0 && poll(&polled, 1, 0) > 0;
-}
-
 }  // namespace
 
 // Where a thread sleeps: in the list from construction to destruction, changed under the mutex
@@ -141,6 +136,9 @@ void Blocking::guarantees(Pending<Promise>& call) noexcept {
   start(Started<StateGuarantees, Promise>{{}, &call});
 }
 void Blocking::init(Pending<Answer>& call) noexcept { start(Started<Init, Answer>{{}, &call}); }
+void Blocking::inspect(Pending<Inspection>& call) noexcept {
+  start(Started<Inspect, Inspection>{{}, &call});
+}
 
 // ── helping ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -227,24 +225,25 @@ bool Blocking::sit(const Call& call, BootTime until, int wake) noexcept {
   return false;
 }
 
-// A request that did not come to be run in its time was definitely not done.
-void Blocking::answer_overdue() noexcept {
+// A request that did not come to be run in its time was definitely not done. True if there was one.
+bool Blocking::answer_overdue() noexcept {
   std::vector<Request> overdue;
   {
     const BootTime now = BootClock::now();
     const auto in_time = [&](const Request& request) { return request.call().deadline > now; };
     std::lock_guard lock(mutex_);
-    if (std::all_of(queued_.begin(), queued_.end(), in_time)) return;
+    if (std::all_of(queued_.begin(), queued_.end(), in_time)) return false;
     const auto late = std::stable_partition(queued_.begin(), queued_.end(), in_time);
     try {
       overdue.assign(std::make_move_iterator(late), std::make_move_iterator(queued_.end()));
     } catch (const std::bad_alloc&) {
-      return;  // whoever gets the client answers them
+      return false;  // whoever gets the client answers them
     }
     queued_.erase(late, queued_.end());
   }
   for (Request& request : overdue) request.refuse(Said::no, too_late());
   deliver(overdue);
+  return true;
 }
 
 void Blocking::stay(BootTime until, int wake) noexcept {
@@ -257,14 +256,13 @@ void Blocking::stay(BootTime until, int wake) noexcept {
 
     // After taking the seat: what changes from here on rings.
     const Attended attended = attend();
-    const bool leaves = attended.told || is_readable(wake) || BootClock::now() >= until;
+    const bool leaves = attended.told || BootClock::now() >= until;
     const bool awake = !leaves && seat.sleep(std::min(limit, attended.again), wake, messages());
 
     lock.lock();
     seat.leave();
     lock.unlock();
-    answer_overdue();
-    if (!awake) return;
+    if (answer_overdue() || !awake) return;
   }
 }
 

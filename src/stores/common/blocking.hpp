@@ -29,8 +29,8 @@ class Blocking : public Backend, public Cells {
   void get(std::string_view name, Pending<Cell>& call) noexcept final;
   void guarantees(Pending<Promise>& call) noexcept final;
   void init(Pending<Answer>& call) noexcept final;
+  void inspect(Pending<Inspection>& call) noexcept final;
 
-  // With no call it also returns after it has told something, so that who waits for that can look.
   void help(const Call* call, BootTime until, int wake) noexcept final;
 
  protected:
@@ -60,7 +60,7 @@ class Blocking : public Backend, public Cells {
   bool sit(const Call& call, BootTime until, int wake) noexcept;
   void stay(BootTime until, int wake) noexcept;
   void put_back(std::vector<Request>& batch) noexcept;
-  void answer_overdue() noexcept;
+  bool answer_overdue() noexcept;
   void deliver(std::vector<Request>& batch) noexcept;
   void ring_next() noexcept;
   bool queued(const Call& call) const noexcept;

@@ -12,8 +12,9 @@ Cell refuse(const std::optional<CellState>& state, const char* reason, const cha
   return cell;
 }
 
-void changed(CellState& state, Millis expiry, std::int64_t now_us) {
+void changed(CellState& state, Millis expiry, bool window, std::int64_t now_us) {
   ++state.version;
+  if (window && expiry > Millis(0) && state.expires_us != 0) return;
   state.expiry = expiry;
   state.expires_us = expiry > Millis(0) ? now_us + std::chrono::microseconds(expiry).count() : 0;
 }
@@ -28,7 +29,7 @@ Cell add(const Add& add, std::optional<CellState>& state, std::int64_t now_us,
     return refuse(state, "bounds", "the result would be out of bounds");
   if (!state) state = CellState{.version = first_version - 1};
   state->number = sum;
-  changed(*state, add.expiry, now_us);
+  changed(*state, add.expiry, add.window, now_us);
   return get(state);
 }
 
@@ -38,7 +39,7 @@ Cell swap(const Swap& swap, std::optional<CellState>& state, std::int64_t now_us
     return refuse(state, "changed", "another version is there");
   if (!state) state = CellState{.version = first_version - 1};
   state->bytes = swap.bytes;
-  changed(*state, swap.expiry, now_us);
+  changed(*state, swap.expiry, false, now_us);
   return get(state);
 }
 

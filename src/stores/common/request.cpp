@@ -35,6 +35,10 @@ void refuse_reply(Promise& reply, Said, const Problem& problem) {
   reply = {};
   reply.problem = problem;
 }
+void refuse_reply(Inspection& reply, Said, const Problem& problem) {
+  reply = {};
+  reply.problem = problem;
+}
 
 }  // namespace
 
@@ -49,7 +53,8 @@ const Call& Request::call() const noexcept {
 bool Request::writes() const noexcept {
   return !std::holds_alternative<Started<ListNames, Listing>>(work_) &&
          !std::holds_alternative<Started<Get, Cell>>(work_) &&
-         !std::holds_alternative<Started<StateGuarantees, Promise>>(work_);
+         !std::holds_alternative<Started<StateGuarantees, Promise>>(work_) &&
+         !std::holds_alternative<Started<Inspect, Inspection>>(work_);
 }
 
 void Request::refuse(Said said, const Problem& problem) noexcept {

@@ -23,6 +23,7 @@ struct Get {
 };
 struct StateGuarantees {};
 struct Init {};
+struct Inspect {};
 
 template <class Question, class Reply, class Delivered = Reply>
 struct Started {
@@ -45,7 +46,8 @@ class Request {
                             Started<Swap, Cell>,                                         //
                             Started<Get, Cell>,                                          //
                             Started<StateGuarantees, Promise>,                           //
-                            Started<Init, Answer>>;
+                            Started<Init, Answer>,                                       //
+                            Started<Inspect, Inspection>>;
 
   explicit Request(Work started);
 

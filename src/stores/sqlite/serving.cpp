@@ -136,4 +136,15 @@ void Serving::operator()(const StateGuarantees&, Promise& reply) {
     given.because.push_back("without /proc no messages are sent: waiters ask again and again");
 }
 
+void Serving::operator()(const Inspect&, Inspection& reply) {
+  Database& database = session_.database;
+  reply.facts = {
+      {"file", session_.site.path() + " on " + session_.site.file_system()},
+      {"journal", database.text("PRAGMA journal_mode") +
+                      ", synchronous = " + database.text("PRAGMA synchronous")},
+      {"layout", database.text("PRAGMA user_version") + ", by SQLite " + sqlite3_libversion()},
+      {"messages", session_.post.descriptor() < 0 ? "none, for there is no /proc" : "by sockets"},
+  };
+}
+
 }  // namespace holdfast::stores::sqlite
