@@ -1,0 +1,80 @@
+// wait_replicas: each batch of commands is followed by one WAIT, and what they said counts when
+// that has counted enough replicas. Should it not, they are `unknown`: they were done, and may be
+// undone by a failover.
+#include <algorithm>
+#include <new>
+
+#include "stores/redis/link.hpp"
+#include "stores/redis/request.hpp"
+
+namespace holdfast::stores::redis {
+namespace {
+
+constexpr Millis wait_at_most{500};  // whoever comes later has to wait for it, too
+
+// Of those that were connected to the master when it was greeted, and never none: a majority is one
+// of all servers, the master counted among them.
+int replicas_needed(const Options& options, const Server& server) {
+  switch (options.wait_replicas) {
+    case Options::majority: return std::max(1, (server.replicas + 1) / 2);
+    case Options::all: return std::max(1, server.replicas);
+    default: return options.wait_replicas;
+  }
+}
+
+}  // namespace
+
+class Link::Acknowledgement final : public Task {
+ public:
+  Acknowledgement(Link& of, Millis patience)
+      : of_(of), needed_(replicas_needed(of.options_, of.server_)), patience_(patience) {}
+  void write(std::string& out, const Link&) override {
+    Request(out, 3) << "WAIT" << std::int64_t{needed_} << std::int64_t{patience_.count()};
+  }
+  void read(const Reply& reply) override { of_.acknowledged(reply.integer, needed_); }
+  void refuse(Said, const Problem& problem) noexcept override { of_.unacknowledged(problem); }
+  void deliver(TaskPtr) noexcept override {}
+
+ private:
+  Link& of_;
+  const int needed_;
+  const Millis patience_;
+};
+
+void Link::await_replicas(TaskPtr task) noexcept try {
+  unproven_.emplace_back();
+  unproven_.back() = std::move(task);
+} catch (const std::bad_alloc&) {
+  task->refuse(Said::unknown, {Errc::unavailable, "no_memory", {}});
+  listener_.finished(std::move(task));
+}
+
+// It has no deadline: those whose answers depend on it have, and its own answer is never skipped.
+void Link::ask_replicas(BootTime now) {
+  const auto half = std::chrono::duration_cast<Millis>((deadline_ - now) / 2);
+  send_off(std::make_unique<Acknowledgement>(*this, std::clamp(half, Millis(1), wait_at_most)),
+           now);
+  unproven_out_ = false;
+}
+
+// The answers to what was said before the WAIT have come before its own.
+void Link::acknowledged(std::int64_t count, int needed) {
+  if (count < needed)
+    return unacknowledged(
+        {Errc::unavailable, "not_replicated",
+         "only " + std::to_string(count) + " of " + std::to_string(needed) + " replicas have it"});
+  for (TaskPtr& task : unproven_)
+    if (task) listener_.finished(std::move(task));
+  unproven_.clear();
+}
+
+void Link::unacknowledged(const Problem& problem) noexcept {
+  for (TaskPtr& task : unproven_) {
+    if (!task) continue;
+    task->refuse(Said::unknown, problem);
+    listener_.finished(std::move(task));
+  }
+  unproven_.clear();
+}
+
+}  // namespace holdfast::stores::redis

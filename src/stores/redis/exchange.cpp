@@ -1,0 +1,222 @@
+#include "stores/redis/exchange.hpp"
+
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "stores/common/clock.hpp"
+
+namespace holdfast::stores::redis {
+namespace {
+
+constexpr Millis without_bell{10};  // there is no descriptor to be had: look again after that
+
+// Where a thread that has a wake descriptor of its own waits for us.
+int bell_of_this_thread() noexcept {
+  thread_local const Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return bell.get();
+}
+
+void ring(int bell) noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(bell, &one, sizeof one);
+}
+
+void silence(int bell) noexcept {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto read = ::read(bell, &count, sizeof count);
+}
+
+}  // namespace
+
+struct Exchange::Helper : core::Link<OfExchange> {
+  const Call* call;
+  Role role;
+  int wake;
+  int bell = -1;  // it polls this, or sleeps on `signalled`
+  std::atomic<std::uint32_t> signalled{0};
+
+  void signal() noexcept {
+    if (signalled.exchange(1, std::memory_order_release) != 0) return;
+    if (bell >= 0) {
+      ring(bell);
+    } else {
+      ::syscall(SYS_futex, &signalled, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+  }
+
+  // False: `wake` is readable.
+  bool sleep(BootTime until) noexcept {
+    if (wake >= 0) {
+      if (bell < 0) until = std::min(until, BootClock::now() + without_bell);
+      pollfd polled[] = {{wake, POLLIN, 0}, {bell, POLLIN, 0}};
+      poll_until(polled, until);
+      return polled[0].revents == 0;
+    }
+    const auto left = std::max(until - BootClock::now(), BootClock::duration(0));
+    timespec limit{};
+    limit.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000);
+    limit.tv_nsec = static_cast<long>(left.count() % 1'000'000'000);
+    ::syscall(SYS_futex, &signalled, FUTEX_WAIT_PRIVATE, 0, &limit, nullptr, 0);
+    return true;
+  }
+};
+
+bool Exchange::make() noexcept {
+  for (Reading& reading : reading_) {
+    if (!reading.kick) reading.kick = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!reading.kick) return false;
+  }
+  return true;
+}
+
+void Exchange::submit(Link& link, TaskPtr&& task, BootTime now) {
+  unsent_ = true;
+  if (link.submit(std::move(task), now)) changed();
+}
+
+std::size_t Exchange::connections() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(links_, &Link::ready));
+}
+
+void Exchange::changed() noexcept {
+  for (Reading& reading : reading_)
+    if (reading.taken && !std::exchange(reading.kicked, true)) ring(reading.kick.get());
+}
+
+void Exchange::help(const Call* call, BootTime until, int wake) noexcept try {
+  const Role role = call ? commands : messages;
+  Helper me;
+  me.call = call;
+  me.role = role;
+  me.wake = wake;
+  Lock lock(mutex_);
+  for (;;) {
+    flush(lock);
+    const bool delivered = deliver(lock);
+    if (unsent_) flush(lock);  // an answer led to the next command, maybe another's
+    if (call ? call->finished() : delivered) break;  // who waits for messages looks what they were
+    if (BootClock::now() >= until) break;
+    if (!(reading_[role].taken ? park(lock, me, until) : read(lock, role, until, wake))) break;
+  }
+  deliver(lock);
+  if (unsent_) flush(lock);
+  pass_on(role);
+} catch (const std::bad_alloc&) {
+  // What could not be read now is read by the next; what could not be sent meets its deadline.
+}
+
+// Nothing is held while the answers are handed over: they wake others, and may end us.
+bool Exchange::deliver(Lock& lock) noexcept {
+  const bool any = !finished_.empty();
+  while (!finished_.empty()) {
+    TaskQueue batch = std::move(finished_);
+    lock.unlock();
+    while (TaskPtr task = batch.pop()) {
+      Task& delivered = *task;
+      delivered.deliver(std::move(task));
+    }
+    lock.lock();
+    wake_finished();
+  }
+  return any;
+}
+
+// A parked thread stands behind its call, so the call is still there.
+void Exchange::wake_finished() noexcept {
+  for (Helper* helper = parked_.front(); helper; helper = parked_.next(*helper))
+    if (helper->call && helper->call->finished()) helper->signal();
+}
+
+void Exchange::pass_on(Role role) noexcept {
+  if (reading_[role].taken) return;
+  for (Helper* helper = parked_.front(); helper; helper = parked_.next(*helper)) {
+    if (helper->role != role) continue;
+    if (helper->signalled.load(std::memory_order_relaxed) == 0) helper->signal();
+    return;
+  }
+  if (role == commands && std::ranges::any_of(links_, &Link::unattended)) changed();
+}
+
+void Exchange::flush(Lock& lock) {
+  unsent_ = false;
+  const BootTime now = BootClock::now();
+  timed_->tick(now);
+  for (std::size_t at = 0; at < links_.size(); ++at) {
+    Link& link = *links_[at];
+    link.tick(now);
+    while (link.begin_send(now)) {
+      lock.unlock();
+      link.send();
+      lock.lock();
+      link.end_send();
+    }
+  }
+}
+
+bool Exchange::park(Lock& lock, Helper& me, BootTime until) {
+  me.signalled.store(0, std::memory_order_relaxed);
+  if (me.wake >= 0) {
+    me.bell = bell_of_this_thread();
+    if (me.bell >= 0) silence(me.bell);
+  }
+  parked_.push_back(me);
+  lock.unlock();
+  const bool unwoken = me.sleep(until);
+  lock.lock();
+  me.unlink();
+  return unwoken;
+}
+
+bool Exchange::concerns(Role role, const Link& link) const noexcept {
+  if (link.use() == Link::Use::sentinel) return true;
+  if (role == commands) return link.use() != Link::Use::messages || !reading_[messages].taken;
+  return link.use() == Link::Use::messages || (link.unattended() && !reading_[commands].taken);
+}
+
+bool Exchange::read(Lock& lock, Role role, BootTime until, int wake) {
+  Reading& reading = reading_[role];
+  reading.polled.assign({{reading.kick.get(), POLLIN, 0}, {wake, POLLIN, 0}});
+  reading.links.clear();
+  until = std::min(until, timed_->next());
+  for (Link* link : links_) {
+    if (!concerns(role, *link)) continue;
+    until = std::min(until, link->next());
+    if (link->descriptor() < 0) continue;
+    reading.polled.push_back({link->descriptor(), link->events(), 0});
+    reading.links.push_back({link, link->connected()});
+  }
+  reading.taken = true;
+  for (const Polled& each : reading.links) ++each.link->polled;
+  lock.unlock();
+
+  poll_until(reading.polled, until);
+  for (std::size_t i = 0; i < reading.links.size(); ++i) {
+    Polled& each = reading.links[i];
+    const bool readable = (reading.polled[i + 2].revents & ~POLLOUT) != 0;
+    each.received = each.connected && readable && each.link->receive();
+  }
+
+  lock.lock();
+  reading.taken = false;
+  for (const Polled& each : reading.links) --each.link->polled;
+  if (reading.polled[0].revents != 0) {
+    silence(reading.kick.get());
+    reading.kicked = false;
+  }
+  const bool unwoken = reading.polled[1].revents == 0;
+  const BootTime now = BootClock::now();
+  for (std::size_t i = 0; i < reading.links.size(); ++i) {
+    const Polled& each = reading.links[i];
+    if (reading.polled[i + 2].revents != 0)
+      each.link->step(now, reading.polled[i + 2].revents, each.received);
+  }
+  return unwoken;
+}
+
+}  // namespace holdfast::stores::redis

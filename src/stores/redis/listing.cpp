@@ -1,0 +1,131 @@
+// Who holds what: every server is looked through by SCAN, page by page, and each key that was found
+// is described by a script. A page is done before the next is asked for, so a million keys stream
+// through; only what is held or waits is kept.
+#include <unordered_set>
+#include <vector>
+
+#include "stores/redis/keys.hpp"
+#include "stores/redis/parts.hpp"
+#include "stores/redis/request.hpp"
+#include "stores/redis/trouble.hpp"
+
+namespace holdfast::stores::redis {
+namespace {
+
+constexpr std::int64_t page_size = 500;  // about; also how many descriptions are under way
+
+// The name itself is the key; what a glob means by these bytes is not meant.
+std::string verbatim_pattern(std::string_view prefix) {
+  std::string pattern;
+  for (const char c : prefix) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern += '*';
+}
+
+class Search final : public Whole<Listing> {
+ public:
+  Search(RedisStore& of, std::string_view prefix, Pending<Listing>& call)
+      : Whole(of, call),
+        pattern(of.setting().string_dialect ? verbatim_pattern(prefix) : lock_pattern(prefix)) {}
+
+  bool name_at(std::string_view key, std::string& name) const {
+    if (!store.setting().string_dialect) return name_of(key, name);
+    name = key;
+    return true;
+  }
+  // SCAN may find a key more than once, and so may two nodes while its slot moves.
+  void add(std::vector<Holder>&& holders) {
+    if (holders.empty() || !listed_.insert(holders.front().name).second) return;
+    for (Holder& holder : holders) result.holders.push_back(std::move(holder));
+  }
+
+  const std::string pattern;
+
+ private:
+  std::unordered_set<std::string> listed_;
+};
+
+// Goes through one server. It rests while a page of it is described.
+class Scan final : public Part<Search> {
+ public:
+  using Part::Part;
+  void write(std::string& out, const Link& link) override {
+    if (via != &link) cursor_ = "0";  // another server, another order
+    const bool plain = whole_->store.setting().string_dialect;
+    Request(out, 8) << "SCAN" << cursor_ << "MATCH" << whole_->pattern << "COUNT" << page_size
+                    << "TYPE" << std::string_view(plain ? "string" : "hash");
+  }
+  void read(const Reply& reply) override {
+    cursor_ = reply[0].text;
+    if (cursor_.empty()) return whole_->fail(protocol_problem());
+    std::string name;
+    for (const Reply& key : reply[1].items)
+      if (whole_->name_at(key.text, name)) page_.push_back(std::move(name));
+  }
+  void deliver(TaskPtr self) noexcept override;
+
+  void go_on(TaskPtr self) noexcept {
+    page_.clear();
+    if (!whole_->failed() && cursor_ != "0") whole_->store.send(std::move(self));
+  }
+
+ private:
+  std::string cursor_ = "0";
+  std::vector<std::string> page_;
+};
+
+// Lets the scan go on when the last description has let go of it.
+struct Page {
+  explicit Page(TaskPtr of) : scan(std::move(of)) {}
+  ~Page() {
+    Scan& done = static_cast<Scan&>(*scan);
+    done.go_on(std::move(scan));
+  }
+  TaskPtr scan;
+};
+
+class Description final : public Part<Search> {
+ public:
+  Description(std::shared_ptr<Search> of, std::shared_ptr<Page> page, const std::string& name)
+      : Part(std::move(of)), page_(std::move(page)), name_(name) {
+    slot = whole_->store.slot_of(name_);
+  }
+  void write(std::string& out, const Link&) override {
+    write_describe(out, name_, whole_->store.setting(), by_text);
+  }
+  void read(const Reply& reply) override {
+    std::vector<Holder> holders;
+    if (!read_describe(reply, name_, holders)) return whole_->fail(protocol_problem());
+    whole_->add(std::move(holders));
+  }
+
+ private:
+  const std::shared_ptr<Page> page_;
+  const std::string& name_;  // of the page
+};
+
+void Scan::deliver(TaskPtr self) noexcept {
+  if (whole_->failed() || page_.empty()) return go_on(std::move(self));
+  std::shared_ptr<Page> page;
+  try {
+    page = std::make_shared<Page>(std::move(self));
+    for (const std::string& name : page_)
+      whole_->store.send(std::make_unique<Description>(whole_, page, name));
+  } catch (const std::bad_alloc&) {
+    whole_->lack_memory();
+  }
+}
+
+}  // namespace
+
+void RedisStore::list(std::string_view prefix, Pending<Listing>& call) noexcept try {
+  ask_each<Scan>(std::make_shared<Search>(*this, prefix, call));
+} catch (const std::bad_alloc&) {
+  Listing listing;
+  listing.problem.errc = Errc::unavailable;
+  call.done(std::move(listing));
+}
+
+}  // namespace holdfast::stores::redis

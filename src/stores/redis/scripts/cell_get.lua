@@ -1,0 +1,3 @@
+-- KEYS: the cell.
+--#include cell.lua
+return { 0, number, version, bytes }

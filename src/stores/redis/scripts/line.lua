@@ -1,0 +1,306 @@
+-- The line of one name and who of it is let in: core::Admission, inside the server. Every step is
+-- open, sweep, what is asked for, settle, save; in between nothing is written.
+--
+-- One hash a lock. Its field `s` is the state: 24 bytes (`h`, version of this layout, shape, kind,
+-- capacity, end of the lock_delay, until when the key is kept), then by the shape
+--   0   the last number: nobody holds it, nobody waits
+--   1   the record of the one who has it all; nobody waits
+--   2   the last number, the line, and the record of one who has it all, if there is one
+-- A record: number, since, expires, claim, standing, weight, ttl, lock_delay, card. A card: one
+-- byte, that many bytes of the channel to tell, and what is shown to others.
+-- The other fields are those who hold a part of it, then those in line, as one list: `e`+claim a
+-- record, `n`+claim and `p`+claim its neighbours (beyond either end of the list a link says
+-- nothing); and `m`+claim a mark: until then that claim is refused.
+--
+-- Whoever includes this has `call`, `now` (µs) and `quarantine` (µs: nothing is granted before).
+local pack, parse = struct.pack, struct.unpack
+local sub, byte, format = string.sub, string.byte, string.format
+local max, min, ceil = math.max, math.min, math.ceil
+
+local none = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' -- in place of a claim
+local never = 2 ^ 53
+local waiting, held, revoked = 1, 2, 3
+
+local key, state, seen, written -- the fields as this step sees them: false, if there is none
+local lock -- the state, taken apart; one table, for every captured local makes every closure dearer
+local told = false
+
+-- ── fields and records ──────────────────────────────────────────────────────────────────────────
+
+local function decode(text)
+  local r, card = {}, nil
+  r.number, r.since, r.expires, r.claim, r.standing, r.weight, r.ttl, r.lock_delay, card =
+    parse('>I8I8I8c16BI4I8I8', text)
+  r.card = sub(text, card)
+  return r
+end
+
+local function encode(r)
+  return pack('>I8I8I8c16BI4I8I8', r.number, r.since, r.expires, r.claim, r.standing, r.weight,
+    r.ttl, r.lock_delay) .. r.card
+end
+
+-- Why the key cannot be used, if it cannot. `text` is what HGET (by pcall) said of `s`.
+local function open(name, text)
+  if type(text) == 'table' then
+    if not string.find(text.err, 'WRONGTYPE', 1, true) then call('HGET', name, 's') end -- raises it
+    return 'foreign'
+  end
+  if not text then
+    if call('EXISTS', name) == 1 then return 'foreign' end
+    text = 'h\1' .. string.rep('\0', 30)
+  end
+  if #text < 32 or byte(text) ~= 104 then return 'foreign' end
+  if byte(text, 2) ~= 1 then return 'layout' end
+  key, state, seen, written = name, text, {}, {}
+  lock = { taken = 0, holders = 0, marks = 0, sweep_at = never, sweep_marks_at = 0, first = none,
+    line = none, last = none }
+  local shape, at
+  shape, lock.kind, lock.capacity, lock.delay_until, lock.kept_until, lock.number, at =
+    parse('>xxBBI4I8I8I8', text)
+  lock.was_kept_until = lock.kept_until
+  if shape == 2 then
+    lock.taken, lock.holders, lock.marks, lock.sweep_at, lock.sweep_marks_at, lock.first, lock.line,
+      lock.last, at = parse('>I4I4I4I8I8c16c16c16', text, at)
+  end
+  if shape == 1 or at <= #text then
+    lock.whole = decode(sub(text, shape == 1 and 25 or at))
+    lock.taken = lock.capacity
+  end
+end
+
+local function get(field)
+  if seen[field] == nil then seen[field] = call('HGET', key, field) end
+  return seen[field]
+end
+
+-- Two fields in one go.
+local function get_both(one, other)
+  if seen[one] == nil and seen[other] == nil then
+    local values = call('HMGET', key, one, other)
+    seen[one], seen[other] = values[1], values[2]
+  end
+  return get(one), get(other)
+end
+
+local function set(field, value)
+  seen[field], written[field] = value, true
+end
+
+-- The key outlives whatever is in it by a day; it is told so once an hour.
+local function keep(ms)
+  local need = now + (ms + 86400000) * 1000
+  if need > lock.kept_until then lock.kept_until = need + 3600000000 end
+end
+
+local function state_now()
+  local whole, listed = lock.whole, lock.first ~= none or lock.marks > 0
+  local base = pack('>BBBBI4I8I8', 104, 1, listed and 2 or whole and 1 or 0, lock.kind,
+    lock.capacity, lock.delay_until, lock.kept_until)
+  if not listed then return base .. (whole and encode(whole) or pack('>I8', lock.number)) end
+  return base .. pack('>I8I4I4I4I8I8c16c16c16', lock.number, lock.taken, lock.holders, lock.marks,
+    lock.sweep_at, lock.sweep_marks_at, lock.first, lock.line, lock.last)
+    .. (whole and encode(whole) or '')
+end
+
+-- Short of memory the server refuses an HSET, unless this script has written before. So a step that
+-- must not fail any more (somebody was told of it, or it gives back) deletes first.
+local function save(must)
+  local text = state_now()
+  if text == state and not next(written) then return end
+  local puts, drops = { 's', text }, (must or told) and { '-' } or {}
+  for field in pairs(written) do
+    local value = seen[field]
+    if value then
+      puts[#puts + 1] = field
+      puts[#puts + 1] = value
+    else
+      drops[#drops + 1] = field
+    end
+  end
+  for i = 1, #drops, 1000 do call('HDEL', key, unpack(drops, i, min(i + 999, #drops))) end
+  for i = 1, #puts, 1000 do call('HSET', key, unpack(puts, i, min(i + 999, #puts))) end
+  if lock.kept_until ~= lock.was_kept_until then
+    call('PEXPIRE', key, format('%.0f', ceil((lock.kept_until - now) / 1000)))
+  end
+end
+
+-- ── the list ────────────────────────────────────────────────────────────────────────────────────
+
+local function before(claim) return claim == lock.first and none or get('p' .. claim) end
+local function behind(claim) return claim == lock.last and none or get('n' .. claim) end
+
+local function link(a, b)
+  if a == none then lock.first = b end
+  if b == none then lock.last = a end
+  if a ~= none and b ~= none then
+    set('n' .. a, b)
+    set('p' .. b, a)
+  end
+end
+
+local function unlink(claim)
+  local a, b = before(claim), behind(claim)
+  if claim == lock.line then lock.line = b end
+  link(a, b)
+  set('e' .. claim, false)
+  set('n' .. claim, false)
+  set('p' .. claim, false)
+end
+
+local function insert(r, at) -- before the one at `at`; none: behind the last
+  link(at == none and lock.last or before(at), r.claim)
+  link(r.claim, at)
+  set('e' .. r.claim, encode(r))
+end
+
+-- ── steps are made of ───────────────────────────────────────────────────────────────────────────
+
+local function stop_holding(r)
+  if r == lock.whole then
+    lock.whole = nil
+  else
+    unlink(r.claim)
+    lock.holders = lock.holders - 1
+  end
+  lock.taken = lock.taken - r.weight
+end
+
+-- The holder did not let go by itself, so its last effects may still be on their way.
+local function end_hold(r)
+  if r.lock_delay > 0 then
+    lock.delay_until = max(lock.delay_until, r.expires + r.lock_delay * 1000)
+  end
+  stop_holding(r)
+end
+
+local function each_holder(visit)
+  if lock.whole then visit(lock.whole) end
+  local claim = lock.first
+  while claim ~= lock.line do
+    local text, next_claim = get_both('e' .. claim, 'n' .. claim)
+    if claim == lock.last then next_claim = none end
+    visit(decode(text))
+    claim = next_claim
+  end
+end
+
+-- Marks are looked at with their time, so this only tidies: seldom.
+local function sweep_marks()
+  local latest = 0
+  for _, field in ipairs(call('HKEYS', key)) do
+    if byte(field) == 109 then
+      local ends = tonumber(get(field))
+      if ends <= now then
+        set(field, false)
+        lock.marks = lock.marks - 1
+      else
+        latest = max(latest, ends)
+      end
+    end
+  end
+  lock.sweep_marks_at = latest
+end
+
+-- Drops whose time is over. Those in line are skipped at their turn.
+local function sweep()
+  if lock.whole and lock.whole.expires <= now then end_hold(lock.whole) end
+  if lock.holders > 0 and lock.sweep_at <= now then
+    lock.sweep_at = never
+    each_holder(function(r)
+      if r.expires <= now then end_hold(r) else lock.sweep_at = min(lock.sweep_at, r.expires) end
+    end)
+  end
+  if lock.marks > 0 and lock.sweep_marks_at <= now then sweep_marks() end
+end
+
+local function head()
+  while lock.line ~= none do
+    local r = decode((get_both('e' .. lock.line, 'n' .. lock.line)))
+    if r.expires > now then return r end
+    unlink(lock.line)
+  end
+end
+
+-- The record of a claim; or that it is marked.
+local function find(claim)
+  if lock.whole and lock.whole.claim == claim then return lock.whole end
+  if lock.first == none and lock.marks == 0 then return end
+  local text, mark = get_both('e' .. claim, 'm' .. claim)
+  if text then
+    local r = decode(text)
+    if r.standing ~= waiting or r.expires > now then return r end
+    unlink(claim)
+  end
+  return nil, mark and tonumber(mark) > now
+end
+
+local function withdraw(claim, mark_ms)
+  local r, marked = find(claim)
+  if r and r.standing == waiting then
+    unlink(claim)
+  elseif r then
+    stop_holding(r)
+  end
+  if mark_ms > 0 then
+    local ends = now + mark_ms * 1000
+    if marked then ends = max(ends, tonumber(get('m' .. claim))) end
+    if not get('m' .. claim) then lock.marks = lock.marks + 1 end
+    if lock.sweep_marks_at == 0 then lock.sweep_marks_at = ends end
+    set('m' .. claim, format('%.0f', ends))
+    keep(mark_ms)
+  end
+  return r ~= nil
+end
+
+local function fits(r) return now >= lock.delay_until and lock.taken + r.weight <= lock.capacity end
+
+-- Hybrid time: a server that lost its data does not go back.
+local function mint()
+  lock.number = max(lock.number + 1, now)
+  return lock.number
+end
+
+local function hold(r)
+  lock.taken = lock.taken + r.weight
+  if r.weight == lock.capacity then
+    lock.whole = r
+  else
+    lock.holders, lock.sweep_at = lock.holders + 1, min(lock.sweep_at, r.expires)
+    insert(r, lock.line)
+  end
+end
+
+-- Lets in one who is not in the list. Its number was minted before.
+local function admit(r)
+  r.standing, r.since, r.expires = held, now, now + r.ttl * 1000
+  keep(r.ttl + r.lock_delay)
+  hold(r)
+end
+
+-- How many were reached by a message to the process of r.
+local function tell(r, message)
+  told = true
+  local reached = redis.pcall('PUBLISH', sub(r.card, 2, 1 + byte(r.card)), message)
+  return type(reached) == 'number' and reached or 0
+end
+
+-- Lets in from the head of the line while it fits. `silent` is the claim whose step this is: it
+-- gets an answer. In Cluster a message counts the listeners of one node only, so there nobody is
+-- skipped for it, and a grant is short until it was renewed.
+local function settle(cluster, silent)
+  if now < quarantine then return end
+  while true do
+    local r = head()
+    if not r or not fits(r) then return end
+    r.number = mint()
+    local reached = r.claim == silent
+    if not reached then
+      if cluster then r.ttl = min(r.ttl, 2000) end
+      local grant = format('%.0f %.0f %.0f ', r.number, r.ttl, now) -- %s would end at a zero byte
+      reached = tell(r, 'g' .. r.claim .. grant .. key) > 0 or cluster
+    end
+    unlink(r.claim)
+    if reached then admit(r) end
+  end
+end

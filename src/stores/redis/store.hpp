@@ -1,0 +1,69 @@
+// stores/redis/store.hpp: Claims and Cells over one Redis, a Sentinel's master, or a Cluster.
+//
+// A call becomes a task (claims.cpp, cells.cpp, listing.cpp, inquiry.cpp), the router finds its
+// server, the exchange carries it there and back.
+#pragma once
+
+#include <functional>
+
+#include "stores/redis/exchange.hpp"
+#include "stores/redis/options.hpp"
+#include "stores/redis/router.hpp"
+#include "stores/redis/subscription.hpp"
+
+namespace holdfast::stores::redis {
+
+class RedisStore final : public Backend, public Cells, private Listener {
+ public:
+  RedisStore(Options options, Hints& hints);
+  ~RedisStore() override;
+  bool make() noexcept { return exchange_.make(); }
+
+  const Traits& traits() const noexcept override { return traits_; }
+  Cells* cells() noexcept override { return this; }
+
+  void ask(const Ask& ask, Pending<Answer>& call) noexcept override;
+  void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept override;
+  void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept override;
+  void list(std::string_view prefix, Pending<Listing>& call) noexcept override;
+  void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept override;
+
+  void add(const Add& add, Pending<Cell>& call) noexcept override;
+  void swap(const Swap& swap, Pending<Cell>& call) noexcept override;
+  void get(std::string_view name, Pending<Cell>& call) noexcept override;
+
+  void guarantees(Pending<Promise>& call) noexcept override;
+  void init(Pending<Answer>& call) noexcept override;
+  void inspect(Pending<Inspection>& call) noexcept override;
+  void help(const Call* call, BootTime until, int wake) noexcept override {
+    exchange_.help(call, until, wake);
+  }
+
+  // ── for tasks ──
+  const Options& options() const noexcept { return options_; }
+  const Setting& setting() const noexcept { return options_.setting; }
+  const Subscription& subscription() const noexcept { return subscription_; }  // mutex held
+  std::uint16_t slot_of(std::string_view name) const;
+  void send(TaskPtr task) noexcept;          // no mutex held
+  void stand_in_line(TaskPtr ask) noexcept;  // the same, when this process can be told
+  void send_to_each(const std::function<TaskPtr()>& make);
+  bool fit() const noexcept { return fit_; }  // for correctness; mutex held
+  void found_fit() noexcept { fit_ = true; }  // on this connection; mutex held
+
+ private:
+  void finished(TaskPtr task) noexcept override { exchange_.finished(std::move(task)); }
+  bool redirected(TaskPtr& task, Link& from, const Reply& error) override;
+  void pushed(Link& link, const Reply& reply) override;
+  void opened(Link& link) noexcept override;
+  void broke(Link& link) noexcept override;
+  void moved() noexcept override { subscription_.moved(BootClock::now()); }
+
+  const Options options_;
+  const Traits traits_;
+  Exchange exchange_;
+  const std::unique_ptr<Router> router_;
+  Subscription subscription_;
+  bool fit_ = false;
+};
+
+}  // namespace holdfast::stores::redis

@@ -1,0 +1,140 @@
+#include "stores/redis/subscription.hpp"
+
+#include <algorithm>
+
+#include "stores/redis/request.hpp"
+#include "stores/redis/trouble.hpp"
+
+namespace holdfast::stores::redis {
+
+class Subscription::Subscribing final : public Task {
+ public:
+  explicit Subscribing(Subscription& of) : of_(of) { patient = true; }
+  void write(std::string& out, const Link&) override {
+    Request(out, 2) << "SUBSCRIBE" << of_.routing_.options.setting.channel;
+  }
+  void read(const Reply&) override { of_.subscribed(); }
+  // Without the right to listen nobody is told, and everybody asks again and again.
+  void refuse(Said said, const Problem& problem) noexcept override {
+    of_.subscribing_ = false;
+    if (said == Said::no && problem.errc == Errc::denied) of_.refused_ = true;
+  }
+  void deliver(TaskPtr) noexcept override {}
+
+ private:
+  Subscription& of_;
+};
+
+// An ask on its way into the line: it goes on when what was said before it on this link, the
+// SUBSCRIBE, has been answered.
+class Subscription::Passage final : public Task {
+ public:
+  Passage(Subscription& of, TaskPtr ask) : of_(of), ask_(std::move(ask)) {
+    deadline = ask_->deadline;
+  }
+  void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
+  void read(const Reply&) override {
+    of_.router_.send(std::move(ask_), BootClock::now());
+    of_.routing_.exchange.changed();
+  }
+  void refuse(Said, const Problem&) noexcept override {
+    of_.routing_.exchange.finished(std::move(ask_));
+  }
+  void deliver(TaskPtr) noexcept override {}
+
+ private:
+  Subscription& of_;
+  TaskPtr ask_;
+};
+
+// Something to be told to the runtime.
+class Subscription::Notice final : public Task {
+ public:
+  explicit Notice(Hints& hints) : hints_(hints) {}
+  void write(std::string&, const Link&) override {}
+  void read(const Reply&) override {}
+  void refuse(Said, const Problem&) noexcept override {}
+  void deliver(TaskPtr) noexcept override {
+    if (message.name.empty()) {
+      hints_.look({});
+    } else if (message.what == Message::What::granted) {
+      hints_.granted(message.name, message.claim, message.answer);
+    } else {
+      hints_.gone(message.name, message.claim);
+    }
+  }
+
+  Message message;
+
+ private:
+  Hints& hints_;
+};
+
+Subscription::Subscription(const Routing& routing, Router& router, Hints& hints)
+    : routing_(routing), router_(router), hints_(hints) {}
+Subscription::~Subscription() = default;
+
+void Subscription::pass(TaskPtr&& ask, BootTime now) {
+  if (open_) return router_.send(std::move(ask), now);
+  if (!std::exchange(wanted_, true)) subscribe(now);
+  if (!link_ || refused_) return routing_.exchange.finished(std::move(ask));
+  TaskPtr passage = std::make_unique<Passage>(*this, std::move(ask));
+  routing_.exchange.submit(*link_, std::move(passage), now);
+}
+
+void Subscription::subscribe(BootTime now) {
+  const net::Place* place = router_.messages();
+  if (!place) return;
+  TaskQueue unsent;
+  if (!link_ || link_->place() != *place) listen_at(*place, unsent);
+  if (!subscribing_ && !open_) {
+    routing_.exchange.submit(*link_, std::make_unique<Subscribing>(*this), now);
+    subscribing_ = true;
+  }
+  while (TaskPtr task = unsent.pop()) routing_.exchange.submit(*link_, std::move(task), now);
+}
+
+void Subscription::listen_at(const net::Place& place, TaskQueue& unsent) {
+  open_ = false;
+  if (link_) {
+    former_.push_back(std::move(link_));
+    former_.back()->redirect_waiting(unsent);
+    former_.back()->close({Errc::unavailable, "moved", "messages come from another server now"});
+  }
+  const auto same = std::ranges::find(former_, place, [](auto& each) { return each->place(); });
+  if (same != former_.end()) {
+    link_ = std::move(*same);
+    former_.erase(same);
+    return;
+  }
+  auto link =
+      std::make_unique<Link>(place, Link::Use::messages, routing_.options, routing_.listener);
+  routing_.exchange.add(*link);
+  link_ = std::move(link);
+}
+
+void Subscription::subscribed() {
+  subscribing_ = false;
+  open_ = true;
+  if (std::exchange(missed_, true)) routing_.exchange.finished(std::make_unique<Notice>(hints_));
+}
+
+void Subscription::pushed(const Reply& reply) {
+  if (reply.items.size() != 3 || reply[0].text != "message") return;
+  auto notice = std::make_unique<Notice>(hints_);
+  if (!read_message(reply[2].text, notice->message)) return;
+  // Without a stamp the grant is renewed first, and that is answered when replicas have it.
+  if (routing_.options.wait_replicas != 0) notice->message.answer.store_us = 0;
+  routing_.exchange.finished(std::move(notice));
+}
+
+void Subscription::broke(BootTime now) {
+  open_ = false;
+  if (wanted_ && !refused_) subscribe(now);
+}
+
+void Subscription::moved(BootTime now) {
+  if (wanted_ && !refused_) subscribe(now);
+}
+
+}  // namespace holdfast::stores::redis

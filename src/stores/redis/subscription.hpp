@@ -1,0 +1,50 @@
+// stores/redis/subscription.hpp: the channel on which this process is told what was granted to it.
+//
+// It is opened by the first ask that must stand in line: whoever stands there without listening
+// would be passed over by a release. So such an ask goes out as a mere try; if that was refused, it
+// passes through here and is asked again when the channel is open. A channel that broke is opened
+// again by itself, and then everybody who waits looks again, for messages may have been missed.
+#pragma once
+
+#include <memory>
+
+#include "stores/redis/router.hpp"
+
+namespace holdfast::stores::redis {
+
+class Subscription {
+ public:
+  Subscription(const Routing& routing, Router& router, Hints& hints);
+  ~Subscription();
+
+  // ── with the exchange's mutex held ──
+  bool open() const noexcept { return open_; }
+  bool refused() const noexcept { return refused_; }  // this user may not subscribe
+  void pass(TaskPtr&& ask, BootTime now);  // sends it when it is open, or delivers what it has
+  void pushed(const Reply& reply);
+  void broke(BootTime now);
+  void moved(BootTime now);  // messages come from another server now
+  bool has(const Link& link) const noexcept { return link_.get() == &link; }
+
+ private:
+  class Subscribing;
+  class Passage;
+  class Notice;
+
+  void subscribe(BootTime now);
+  void listen_at(const net::Place& place, TaskQueue& unsent);
+  void subscribed();
+
+  const Routing routing_;
+  Router& router_;
+  Hints& hints_;
+  std::unique_ptr<Link> link_;
+  std::vector<std::unique_ptr<Link>> former_;  // may still be in somebody's poll
+  bool wanted_ = false;
+  bool subscribing_ = false;
+  bool open_ = false;
+  bool refused_ = false;
+  bool missed_ = false;  // it was open before
+};
+
+}  // namespace holdfast::stores::redis
