@@ -1,20 +1,19 @@
 // Goal: a held lock with a name of 32 bytes takes less than 1 KiB in the client, a waiting
 // coroutine less than 2 KiB. What `memory:` keeps is the store's and lies in the same process, so
 // the client alone is measured on a store that keeps nothing.
-#include <malloc.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <coroutine>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 
+#include "coroutine.hpp"
 #include "holdfast/backend.hpp"
 #include "holdfast/holdfast.hpp"
 #include "measure.hpp"
+#include "use.hpp"
 
 namespace holdfast {
 namespace {
@@ -67,22 +66,7 @@ constexpr Module nothing{.schemes = "nothing", .open = open_nothing};
 
 // ── what is in use ───────────────────────────────────────────────────────────────────────────────
 
-struct Use {
-  double heap = 0;
-  double resident = 0;
-
-  static Use now() {
-    const auto info = mallinfo2();
-    std::size_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages >> pages;
-    return {static_cast<double>(info.uordblks + info.hblkhd),
-            static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE))};
-  }
-  Use since(const Use& before, std::size_t many) const {
-    const auto each = static_cast<double>(many);
-    return {(heap - before.heap) / each, (resident - before.resident) / each};
-  }
-};
+using bench::Use;
 
 void print(const std::string& what, const Use& use, const bench::Goal& goal) {
   bench::print({.what = what,
@@ -126,17 +110,7 @@ Held hold_many(const Store& store) {
 
 // ── coroutines ───────────────────────────────────────────────────────────────────────────────────
 
-struct Waiting {
-  struct promise_type {
-    Waiting get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-};
-
-Waiting wait(const Lock& lock, std::stop_token stop, std::atomic<std::size_t>& ended) {
+bench::Detached wait(const Lock& lock, std::stop_token stop, std::atomic<std::size_t>& ended) {
   (void)co_await lock.acquire_async(std::move(stop));
   ++ended;
 }
