@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <csignal>
+#include <fstream>
 #include <stdexcept>
 
 namespace holdfast::cli_test {
@@ -81,6 +82,25 @@ TEST_F(Inspect, TokensAreStringsInJson) {
   EXPECT_EQ(type_in(holdfast({"--json", "show", "y"}).out, "$.held"), "false");
 }
 
+TEST_F(Inspect, VerboseTellsWhatTheStoreSaysOfItself) {
+  EXPECT_EQ(holdfast({"show", "x"}).out, "'x' is free\n");
+  const auto text = holdfast({"show", "--verbose", "x"}).out;
+  EXPECT_TRUE(text.starts_with("'x' is free\n\nstore ")) << text;
+  EXPECT_NE(text.find("\nfile "), std::string::npos) << text;
+  EXPECT_NE(text.find("/locks.db"), std::string::npos) << text;
+  EXPECT_NE(text.find("wal"), std::string::npos) << text;
+  const auto json = holdfast({"show", "--verbose", "--json", "x"}).out;
+  EXPECT_EQ(type_in(json, "$.held"), "false");
+  EXPECT_EQ(value_in(json, "$.facts[1].word"), "journal");
+  EXPECT_TRUE(value_in(json, "$.facts[1].text").starts_with("wal"));
+  EXPECT_TRUE(value_in(json, "$.store").starts_with("sqlite:"));
+  EXPECT_EQ(type_in(holdfast({"show", "--json", "x"}).out, "$.facts"), "");
+  // A store that has nothing to say.
+  EXPECT_EQ(holdfast({"show", "x", "--verbose", "--store", "memory:"}).out,
+            "'x' is free\n\nstore  memory:\n");
+  EXPECT_EQ(holdfast({"ls", "--verbose"}).code, 64);
+}
+
 TEST_F(Inspect, AnyNameComesBackByteForByte) {
   std::string all;
   for (int byte = 1; byte < 256; ++byte) all.push_back(static_cast<char>(byte));
@@ -140,6 +160,15 @@ TEST_F(Inspect, BreakSaysWhatItDidAndWhoDidIt) {
   const auto forced = holdfast({"break", "y", "--force"});
   EXPECT_NE(forced.out.find("granted at once"), std::string::npos) << forced.out;
   EXPECT_EQ(other->wait().code, 76);
+}
+
+TEST_F(Inspect, InitTellsWhatIsInItsWay) {
+  std::ofstream(path("notes.txt")) << std::string(4096, 'x');
+  const auto refused = holdfast({"init", "--store", "sqlite:" + path("notes.txt")});
+  EXPECT_EQ(refused.code, 78);
+  EXPECT_EQ(lines_in(refused.err), 1U);
+  EXPECT_NE(refused.err.find("notes.txt"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.out, "");
 }
 
 TEST_F(Inspect, InitVersionAndHelp) {

@@ -29,15 +29,21 @@ TEST(Location, APasswordOfTheCommandLineIsNotPassedOn) {
   const auto where = located("redis://user:pa55@h:6379/0?prefix=a", nullptr);
   EXPECT_EQ(where.url, "redis://user:pa55@h:6379/0?prefix=a");
   EXPECT_EQ(where.pass_on, "redis://user@h:6379/0?prefix=a");
-  EXPECT_TRUE(where.password_in_arguments);
 }
 
 TEST(Location, APasswordOfTheEnvironmentStaysThere) {
   const char* url = "redis://user:pa55@h";
   EXPECT_EQ(located("", url).pass_on, url);
-  EXPECT_FALSE(located("", url).password_in_arguments);
   EXPECT_EQ(located(url, url).pass_on, url);
   EXPECT_EQ(located("redis://user:other@h", url).pass_on, "redis://user@h");
+}
+
+TEST(Location, APasswordMayStandInAnOption) {
+  const auto where = located("redis+sentinel://a:b@h/m?sentinel_password=pa55&prefix=a", nullptr);
+  EXPECT_EQ(where.pass_on, "redis+sentinel://a@h/m?sentinel_password=&prefix=a");
+  EXPECT_TRUE(has_password("redis+sentinel://h/m?prefix=a&sentinel%5Fpassword=pa55"));
+  EXPECT_FALSE(has_password("redis+sentinel://user@h/m?prefix=a:b@c"));
+  EXPECT_EQ(identity_of(where.url), identity_of(where.pass_on));
 }
 
 TEST(Location, OneStoreHasOneIdentity) {
@@ -60,6 +66,7 @@ TEST(Location, ThePasswordIsOverwrittenWhereItStands) {
                                     "--store",
                                     "redis://user:pa55@h/",
                                     "--store=redis://:secret@h",
+                                    "--store=redis+sentinel://h/m?sentinel_password=no&db=1",
                                     "x",
                                     "--",
                                     "redis://user:mine@h"};
@@ -68,7 +75,8 @@ TEST(Location, ThePasswordIsOverwrittenWhereItStands) {
   conceal_password(arguments);
   EXPECT_EQ(words[3], "redis://user:****@h/");
   EXPECT_EQ(words[4], "--store=redis://:******@h");
-  EXPECT_EQ(words[7], "redis://user:mine@h")
+  EXPECT_EQ(words[5], "--store=redis+sentinel://h/m?sentinel_password=**&db=1");
+  EXPECT_EQ(words[8], "redis://user:mine@h")
       << "the command's own arguments are not ours to change";
 }
 

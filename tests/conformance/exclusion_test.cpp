@@ -100,7 +100,7 @@ TEST_P(Exclusion, OfProcessesOfWhichSomeAreKilled) {
   for (int peer = 0; peer < 3; ++peer) peers.push_back(std::make_unique<Peer>(world.url()));
   Peer& doomed = *peers.back();
   for (auto& peer : peers)
-    peer->send(visit + std::to_string(peer.get() == &doomed ? 1 << 20 : rounds));
+    peer->send(visit + std::to_string(peer.get() == &doomed ? 1 << 20 : rounds) + " ttl=2000");
   ASSERT_TRUE(eventually([&] { return witness.visits() > rounds / 4; }));
   doomed.kill();
   peers.pop_back();

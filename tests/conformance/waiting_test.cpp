@@ -1,6 +1,8 @@
 // Goal: who waits is woken, in the order of coming, and not by asking again and again.
 
+#include <array>
 #include <atomic>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -86,6 +88,65 @@ TEST_P(Waiting, SurvivesLostMessages) {
   ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1 || !world.traits().queues; }));
   ASSERT_TRUE(succeeded(held->release()));
   EXPECT_TRUE(eventually([&] { return granted.load(); }));
+}
+
+// A store that knows that it missed messages says so once, and nobody has to wait for the next ask.
+TEST_P(Waiting, AsksAgainEverywhereWhereMessagesWereMissed) {
+  HOLDFAST_NEEDS(notifies);
+  FaultyClient alice(world.url());
+  const auto bob = world.client();
+  const std::array names{name + "/1", name + "/2", name + "/3"};
+  std::vector<Lease> held;
+  for (const auto& each : names) held.push_back(bob.lock(each).acquire().value());
+  std::atomic<int> granted = 0;
+  std::vector<std::jthread> waiters;
+  for (const auto& each : names)
+    waiters.emplace_back([&, lock = alice.store().lock(each, {.ttl = held_long})] {
+      granted += lock.try_acquire_for(2 * patient).has_value() ? 1 : 0;
+    });
+  for (const auto& each : names)
+    ASSERT_TRUE(eventually([&] { return waiting(bob, each) == 1 || !world.traits().queues; }));
+  alice.lose_hints(true);
+  for (auto& lease : held) ASSERT_TRUE(succeeded(lease.release()));
+  const int asked = alice.seen(asks);
+  alice.tell_of_lost_hints();
+  EXPECT_TRUE(eventually([&] { return granted == 3; }));
+  EXPECT_GE(alice.seen(asks), asked + 3);
+}
+
+// The first in line reads its own grant, and saves a hop; the others sleep, so that a message does
+// not wake them all.
+TEST_P(Waiting, OneThreadReadsTheMessages) {
+  HOLDFAST_NEEDS(notifies);
+  HOLDFAST_NEEDS(queues);
+  FaultyClient alice(world.url());
+  const auto bob = world.client();
+  const std::array names{name + "/1", name + "/2", name + "/3"};
+  std::vector<Lease> held;
+  for (const auto& each : names) held.push_back(bob.lock(each).acquire().value());
+  std::stop_source stop;
+  const auto wait_at = [&](const std::string& each, Errc expected) {
+    return std::jthread([&, expected, lock = alice.store().lock(each, {.ttl = held_long})] {
+      const auto lease = lock.acquire(stop.get_token());
+      EXPECT_TRUE(expected == Errc{} ? succeeded(lease) : failed(lease, expected));
+    });
+  };
+  {
+    const auto leaver = wait_at(names[0], Errc::cancelled);
+    ASSERT_TRUE(eventually([&] { return alice.readers() == 1; }));
+    const auto other = wait_at(names[1], Errc::cancelled);
+    ASSERT_TRUE(eventually([&] { return waiting(bob, names[1]) == 1; }));
+    ASSERT_TRUE(eventually([&] { return alice.readers() == 1; }));
+    stop.request_stop();
+  }
+  EXPECT_TRUE(eventually([&] { return alice.readers() == 1; }));
+  stop = std::stop_source();
+  std::vector<std::jthread> waiters;
+  for (const auto& each : names) waiters.push_back(wait_at(each, Errc{}));
+  ASSERT_TRUE(eventually([&] { return alice.readers() == 1; }));
+  for (auto& lease : held) ASSERT_TRUE(succeeded(lease.release()));
+  waiters.clear();
+  EXPECT_TRUE(eventually([&] { return alice.readers() == 1; }));
 }
 
 TEST_P(Waiting, IsServedInOrderOfComing) {

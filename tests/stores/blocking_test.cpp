@@ -210,6 +210,32 @@ TEST(Blocking, WhoStaysForMessagesAttendsAgainWhenRoused) {
   close(wake);
 }
 
+TEST(Blocking, SeveralStayForMessagesAndEachLeavesWhenItIsWoken) {
+  constexpr int stayers = 3;
+  Counting store;
+  int wakes[stayers];
+  std::atomic<int> left{0};
+  std::vector<std::jthread> threads;
+  for (int& wake : wakes) {
+    wake = eventfd(0, EFD_CLOEXEC);
+    threads.emplace_back([&] {
+      store.help(nullptr, in(60s), wake);
+      ++left;
+    });
+  }
+  while (store.attended < stayers) std::this_thread::yield();
+  for (int gone = 0; gone < stayers; ++gone) {
+    EXPECT_EQ(left, gone);
+    eventfd_write(wakes[gone], 1);
+    threads[static_cast<std::size_t>(gone)].join();
+    Recorded<Answer> call;
+    store.ask(Ask{}, call);  // those who stay are in nobody's way
+    store.help(&call, in(10s), -1);
+    EXPECT_TRUE(call.finished());
+  }
+  for (const int wake : wakes) close(wake);
+}
+
 TEST(Blocking, WhoStaysForMessagesAnswersTheOverdue) {
   Counting store;
   Recorded<Listing> call(10ms);

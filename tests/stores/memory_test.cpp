@@ -7,6 +7,7 @@
 #include <barrier>
 #include <thread>
 
+#include "stores/common/cell.hpp"
 #include "stores/recorder.hpp"
 
 namespace holdfast::stores {
@@ -114,6 +115,17 @@ TEST_F(Memory, CellsAddSwapAndExpire) {
   EXPECT_TRUE(alice.stay_until([&] { return alice.get("e").version == 0; }));
   EXPECT_EQ(alice.swap({.name = "e", .if_version = brief.version, .bytes = "y"}).said, Said::no);
   EXPECT_NE(alice.swap({.name = "e", .bytes = "y"}).version, brief.version);
+}
+
+TEST_F(Memory, CellsCountAWindowFromItsFirstChange) {
+  std::optional<CellState> state;
+  Add add{.name = "w", .by = 1, .least = 0, .most = 9, .expiry = 10ms, .window = true};
+  stores::add(add, state, 1'000, 1);
+  stores::add(add, state, 2'000, 1);
+  EXPECT_EQ(state->expires_us, 11'000);
+  add.window = false;
+  stores::add(add, state, 3'000, 1);
+  EXPECT_EQ(state->expires_us, 13'000);
 }
 
 TEST_F(Memory, RefusesWhatItsUrlCannotMean) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <functional>
 #include <list>
@@ -25,8 +26,10 @@ struct FaultyClient::Plan {
   int injected = 0;
   std::array<int, 4> seen{};
   bool lose_hints = false;
+  std::atomic<int> readers = 0;
   std::vector<std::function<void(Backend&)>> late;
   Backend* real = nullptr;
+  Hints* client = nullptr;
   Traits traits;
   Manners manners;
 
@@ -117,7 +120,9 @@ Answer refused() { return spoiled_answer(Said::no, "the request was refused by t
 class FaultyBackend final : public Backend {
  public:
   FaultyBackend(Hints& client, std::shared_ptr<Plan> plan)
-      : plan_(std::move(plan)), messages_(client, plan_) {}
+      : plan_(std::move(plan)), messages_(client, plan_) {
+    plan_->client = &client;
+  }
   ~FaultyBackend() override {
     const std::lock_guard guard(plan_->mutex);
     plan_->real = nullptr;
@@ -139,6 +144,7 @@ class FaultyBackend final : public Backend {
   Cells* cells() noexcept override { return real_->cells(); }
   void guarantees(Pending<Promise>& call) noexcept override { real_->guarantees(call); }
   void init(Pending<Answer>& call) noexcept override { real_->init(call); }
+  void inspect(Pending<Inspection>& call) noexcept override { real_->inspect(call); }
   void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept override {
     real_->revoke(name, now, call);
   }
@@ -172,11 +178,17 @@ class FaultyBackend final : public Backend {
   }
 
   void help(const Call* call, BootTime until, int wake) noexcept override {
+    if (call == nullptr) {
+      ++plan_->readers;
+      real_->help(nullptr, std::min(until, answer_silence()), wake);
+      --plan_->readers;
+      return;
+    }
     do {
       const auto next = answer_silence();
-      if (call != nullptr && call->finished()) return;
+      if (call->finished()) return;
       real_->help(relayed(call), std::min(until, next), wake);
-    } while (!(call != nullptr && call->finished()) && BootClock::now() < until && !readable(wake));
+    } while (!call->finished() && BootClock::now() < until && !readable(wake));
   }
 
  private:
@@ -358,6 +370,10 @@ void FaultyClient::lose_hints(bool lose) {
   const std::lock_guard guard(plan_->mutex);
   plan_->lose_hints = lose;
 }
+
+void FaultyClient::tell_of_lost_hints() { plan_->client->look(""); }
+
+int FaultyClient::readers() const { return plan_->readers; }
 
 int FaultyClient::injected() const {
   const std::lock_guard guard(plan_->mutex);

@@ -61,6 +61,8 @@ class FaultyClient {
   void inject(const Injection& injection);  // in place of the one before
   void heal();
   void lose_hints(bool lose);   // messages of the store do not arrive
+  void tell_of_lost_hints();    // as a store does that found out: look everywhere
+  int readers() const;          // threads that stay for messages now
   int injected() const;         // by the present injection
   int seen(Calls calls) const;  // calls of these kinds so far, spoiled or not
   void deliver_late();          // returns when the real store has answered

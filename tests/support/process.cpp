@@ -41,8 +41,8 @@ Process::Process(const std::vector<std::string>& command,
   auto variables = environment;
   for (char** variable = environ; *variable != nullptr; ++variable)
     variables.emplace_back(*variable);
-  const int error = posix_spawn(&pid_, command.front().c_str(), &actions, nullptr,
-                                pointers(arguments).data(), pointers(variables).data());
+  const int error = posix_spawnp(&pid_, command.front().c_str(), &actions, nullptr,
+                                 pointers(arguments).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (error != 0) {

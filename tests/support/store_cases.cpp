@@ -1,9 +1,10 @@
-// One row a store. A server's Site starts it on a free port in a TempFolder, and ends it by pid.
+// The rows. A server's Site starts it on a free port in a TempFolder, and ends it by pid.
 #include <algorithm>
 #include <atomic>
 #include <sstream>
 
 #include "support/files.hpp"
+#include "support/redis/sites.hpp"
 #include "support/world.hpp"
 
 namespace holdfast::support {
@@ -38,8 +39,12 @@ std::unique_ptr<Site> make() {
 
 const std::vector<StoreCase>& all_store_cases() {
   static const std::vector<StoreCase> rows = {
-      {"memory", make<MemorySite>},
-      {"sqlite", make<SqliteSite>},
+      {"memory", "memory", "memory", make<MemorySite>},
+      {"sqlite", "sqlite", "sqlite", make<SqliteSite>},
+      {"redis", "redis", "redis", single_redis, Host::lender},
+      {"rediss", "redis", "rediss", tls_redis, Host::lender},
+      {"redis_sentinel", "redis", "redis+sentinel", sentinel_redis, Host::lender},
+      {"redis_cluster", "redis", "redis+cluster", cluster_redis, Host::lender},
   };
   return rows;
 }
@@ -58,7 +63,7 @@ const std::vector<StoreCase>& store_cases() {
   static const auto rows = [] {
     auto all = all_store_cases();
     std::erase_if(all, [](const StoreCase& row) {
-      return std::ranges::count(built_stores(), row.scheme) == 0;
+      return std::ranges::count(built_stores(), row.store) == 0;
     });
     return all;
   }();

@@ -1,6 +1,7 @@
 #include "support/world.hpp"
 
 #include "support/faulty.hpp"
+#include "support/lender.hpp"
 
 namespace holdfast::support {
 
@@ -9,6 +10,8 @@ std::string with_option(std::string url, std::string_view option) {
   url += url.find('?') == std::string::npos ? '?' : '&';
   return url.append(option);
 }
+
+World::World(const StoreCase& row) : site_(row.host == Host::lender ? borrow(row) : row.site()) {}
 
 Store World::client(const StoreOptions& options, std::string_view option) const {
   return open(url(option), options).value();

@@ -1,8 +1,9 @@
 // tests/support/world.hpp: one store with nobody in it, for one test, and the clients on it.
 //
-// A store comes to the tests by a row in store_cases(): its scheme and how to make a Site, the
-// place where it lives for one test (a folder, a server on a free port). Everything else about it
-// is read from its traits. A build that has a store without a row fails RowsTest.
+// A store comes to the tests by a row in store_cases(), or by several if it can be set up in
+// several ways: its scheme and how to make a Site, the place where it lives for one test (a folder,
+// a server on a free port). Everything else about it is read from its traits. A build that has a
+// store without a row fails RowsTest.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,12 +24,21 @@ class Site {
   virtual std::string url() const = 0;
   // Ends the store and starts it again with what it keeps. An embedded store ends with its clients.
   virtual void restart() {}
+  // Makes it as good as new for the next test; throws if it is not.
+  virtual void clear() {}
 };
 
+// Where a Site lives: in the test's process, or with the lender, if to start it takes long.
+enum class Host : std::uint8_t { test, lender };
+
 struct StoreCase {
+  std::string name;
+  std::string store;  // its folder and its module
   std::string scheme;
   std::unique_ptr<Site> (*site)();
+  Host host = Host::test;
 };
+inline void PrintTo(const StoreCase& row, std::ostream* out) { *out << row.name; }
 const std::vector<StoreCase>& all_store_cases();
 const std::vector<std::string>& built_stores();  // what this build has
 const std::vector<StoreCase>& store_cases();     // the rows of those
@@ -37,7 +47,7 @@ std::string with_option(std::string url, std::string_view option);  // "handover
 
 class World {
  public:
-  explicit World(const StoreCase& row) : site_(row.site()) {}
+  explicit World(const StoreCase& row);
 
   std::string url(std::string_view option = {}) const { return with_option(site_->url(), option); }
   Store client(const StoreOptions& options = {}, std::string_view option = {}) const;
@@ -58,7 +68,7 @@ class Conformance : public testing::TestWithParam<StoreCase> {
 
 #define HOLDFAST_ON_EVERY_STORE(Suite)                                                           \
   INSTANTIATE_TEST_SUITE_P(Stores, Suite, testing::ValuesIn(::holdfast::support::store_cases()), \
-                           [](const auto& row) { return row.param.scheme; })
+                           [](const auto& row) { return row.param.name; })
 
 // A test is skipped by a trait, never by the name of a store.
 #define HOLDFAST_NEEDS(trait) \

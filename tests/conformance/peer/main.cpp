@@ -5,7 +5,10 @@
 //   valid NAME, lost NAME      yes | no
 //   listed NAME                how many hold it or wait for it
 //   renewed                    how many renewals so far
-//   visit NAME FOLDER ROUNDS   clean | intruder: acquires, visits a Witness, releases
+//   visit NAME FOLDER ROUNDS [OPTION…]
+//                              clean | intruder: acquires, visits a Witness, releases
+//   crowd NAME COUNT [OPTION…] ok: that many coroutines wait for it, and give it back at once
+//   served                     how many of those had it
 //   exit, quick_exit           ends with all that is held
 //
 //   wall_clock MS              the wall clock goes this much ahead (or behind)
@@ -29,6 +32,7 @@
 #include "holdfast/holdfast.hpp"
 #include "peer/limits.hpp"
 #include "peer/wall_clock.hpp"
+#include "support/detached.hpp"
 #include "support/witness.hpp"
 
 namespace holdfast::support {
@@ -126,14 +130,29 @@ class Client {
   }
 
   std::string visit(Words& words) {
-    const auto lock = store().lock(next<std::string>(words));
+    const auto name = next<std::string>(words);
     const Witness witness(next<std::string>(words));
+    int rounds = next<int>(words);
+    const auto wanted = lock(name, words);
     bool clean = true;
-    for (int rounds = next<int>(words); rounds > 0; --rounds) {
-      const auto lease = lock.acquire().value();
+    for (; rounds > 0; --rounds) {
+      const auto lease = wanted.acquire().value();
       clean &= witness.visit();
     }
     return clean ? "clean" : "intruder";
+  }
+
+  static Detached wait_for(Lock wanted, std::atomic<int>& served) {
+    const auto lease = co_await wanted.acquire_async();
+    if (lease) ++served;
+  }
+
+  std::string crowd(Words& words) {
+    const auto name = next<std::string>(words);
+    int count = next<int>(words);
+    const auto wanted = lock(name, words);
+    for (; count > 0; --count) wait_for(wanted, served_);
+    return "ok";
   }
 
   std::string wild_clock(Words&) {
@@ -172,6 +191,7 @@ class Client {
   std::string url_;
   std::optional<Store> store_;
   std::map<std::string, Lease> leases_;
+  std::atomic<int> served_{0};
   std::jthread wild_;
 };
 
@@ -181,6 +201,8 @@ const std::map<std::string, Client::Command>& Client::commands() {
       {"release", &Client::release},
       {"listed", &Client::listed},
       {"visit", &Client::visit},
+      {"crowd", &Client::crowd},
+      {"served", [](Client& client, Words&) { return std::to_string(client.served_.load()); }},
       {"wild_clock", &Client::wild_clock},
       {"starve", &Client::starve},
       {"valid", [](Client& client, Words& words) { return said(client.lease(words).valid()); }},

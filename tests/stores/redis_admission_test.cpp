@@ -1,0 +1,185 @@
+// Goal: the scripts decide as core::Admission does.
+// Method: the same random steps for both, the model's clock being the time that the server stamped
+// its answer with; so claims expire in both at the same moment, and every word must agree. Only the
+// numbers differ: there they must grow alike.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "core/admission.hpp"
+#include "core/validity.hpp"
+#include "redis_talk.hpp"
+
+namespace holdfast::stores::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Mix {
+  const char* what;
+  bool unfair;
+  bool doubtful;
+  Millis longest_ttl;
+};
+
+class SameAsAdmission : public testing::TestWithParam<Mix> {
+ protected:
+  static constexpr std::string_view name = "orders/42";
+  static constexpr core::Party somebody{1, 1};
+
+  int pick(int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); }
+  // Of ten claims at a time; every now and then one of them makes room for another.
+  int some_claim() { return generation + pick(10); }
+  static ClaimId id(int n) {
+    return ClaimId{static_cast<std::uint8_t>(n), static_cast<std::uint8_t>(n >> 8), 0xff};
+  }
+  Millis some_ttl() { return Millis(1 + pick(static_cast<int>(GetParam().longest_ttl.count()))); }
+
+  void ask() {
+    static constexpr Kind kinds[] = {Kind::mutex, Kind::rw, Kind::semaphore};
+    const int kind = pick(10) == 0 ? pick(3) : shape;
+    const int claim = some_claim();
+    const std::string who = "who " + std::to_string(claim);
+    Ask ask;
+    ask.name = name;
+    ask.claim = id(claim);
+    if (GetParam().doubtful && pick(8) == 0) {
+      ask.instead = id(some_claim());
+      ask.instead_ttl = some_ttl();
+    }
+    ask.kind = kinds[kind];
+    ask.capacity = kind == 0 ? 1 : kind == 1 ? 1 << 20 : 5;
+    ask.weight = kind == 0 || pick(3) == 0 ? ask.capacity : static_cast<std::uint32_t>(1 + pick(3));
+    if (pick(40) == 0) ask.weight = pick(2) == 0 ? 0 : ask.capacity + 1;
+    ask.ttl = some_ttl();
+    ask.lock_delay = pick(6) == 0 ? Millis(1 + pick(3)) : 0ms;
+    ask.queue = pick(4) != 0;
+    ask.fair = !GetParam().unfair || pick(3) != 0;
+    ask.about = who;
+    same(party.ask(ask), [&](std::int64_t now, core::Notices& notices) {
+      return model.ask(ask, somebody, now, notices);
+    });
+  }
+  void renew() {
+    const Keep keep{name, id(some_claim()),
+                    static_cast<std::uint32_t>(pick(8) == 0 ? pick(4) : full()), some_ttl()};
+    same(party.renew(keep),
+         [&](std::int64_t now, core::Notices& notices) { return model.renew(keep, now, notices); });
+  }
+  void release() {
+    const Drop drop{name, id(some_claim()), GetParam().doubtful && pick(6) == 0, some_ttl()};
+    same(party.release(drop), [&](std::int64_t now, core::Notices& notices) {
+      return model.release(drop, now, notices);
+    });
+  }
+  void revoke() {
+    const bool at_once = pick(2) == 0;
+    same(party.revoke(name, at_once), [&](std::int64_t now, core::Notices& notices) {
+      return model.revoke(at_once, now, notices);
+    });
+  }
+  std::uint32_t full() const { return shape == 0 ? 1 : shape == 1 ? 1 << 20 : 5; }
+
+  template <class Step>
+  void same(const Answer& got, Step&& step) {
+    ASSERT_NE(got.store_us, 0) << got.problem.text;
+    core::Notices notices;
+    const Answer want = step(got.store_us, notices);
+    ASSERT_EQ(got.said, want.said) << got.problem.text << " / " << want.problem.text;
+    ASSERT_EQ(got.problem.reason, want.problem.reason);
+    ASSERT_EQ(got.problem.errc, want.problem.errc);
+    if (want.problem.reason == "kind") {
+      ASSERT_EQ(got.problem.text, want.problem.text);
+    }
+    ASSERT_EQ(got.ttl, want.ttl);
+    told(notices);
+    number(got.number, want.number);
+    ASSERT_EQ(got.holder.has_value(), want.holder.has_value());
+    if (got.holder) holder(*got.holder, *want.holder);
+  }
+  void told(const core::Notices& want) {
+    const std::vector<Message> got = party.messages();
+    ASSERT_EQ(got.size(), want.size());
+    for (const auto& notice : want) {
+      const auto at = std::find_if(got.begin(), got.end(), [&](const Message& message) {
+        const bool is_grant = message.what == Message::What::granted;
+        return message.claim == notice.claim &&
+               is_grant == (notice.what == core::Notice::What::granted);
+      });
+      ASSERT_NE(at, got.end());
+      EXPECT_EQ(at->name, name);
+      if (at->what == Message::What::gone) continue;
+      EXPECT_EQ(at->answer.ttl, notice.ttl);
+      number(at->answer.number, notice.number);
+    }
+  }
+  void number(std::uint64_t got, std::uint64_t want) {
+    ASSERT_EQ(got == 0, want == 0);
+    if (got == 0) return;
+    const auto [at, fresh] = numbers.emplace(want, got);
+    ASSERT_EQ(at->second, got);
+    if (!fresh) return;
+    if (at != numbers.begin()) {
+      ASSERT_LT(std::prev(at)->second, got);
+    }
+    if (std::next(at) != numbers.end()) {
+      ASSERT_GT(std::next(at)->second, got);
+    }
+  }
+  void holder(const Holder& got, const Holder& want) {
+    ASSERT_EQ(got.name, want.name);
+    ASSERT_EQ(got.waits, want.waits);
+    ASSERT_EQ(got.capacity, want.capacity);
+    // Of several holders the model names who came first, the server who was let in first.
+    if (GetParam().unfair && got.who != want.who) return;
+    ASSERT_EQ(got.who, want.who);
+    ASSERT_EQ(got.weight, want.weight);
+    ASSERT_EQ(got.ttl_left, want.ttl_left);
+    ASSERT_EQ(got.held_for, want.held_for);
+    number(got.token.value / core::turns, want.token.value / core::turns);
+  }
+
+  std::mt19937 random;
+  support::RedisServer server;
+  Party party{server.port(), "listening"};
+  core::Admission model;
+  std::map<std::uint64_t, std::uint64_t> numbers;  // the model's, and the server's
+  int generation = 0;
+  int shape = 0;
+};
+
+TEST_P(SameAsAdmission, OverRandomSteps) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    random.seed(seed);
+    for (int step = 0; step < support::scaled(4000); ++step) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", step " + std::to_string(step));
+      if (pick(40) == 0) ++generation;
+      if (pick(100) == 0) shape = pick(3);
+      const int what = pick(100);
+      what < 45 ? ask() : what < 60 ? renew() : what < 97 ? release() : revoke();
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+  EXPECT_GT(numbers.size(), static_cast<std::size_t>(support::scaled(200)));
+
+  // Nothing is left but the last number, once all of it is over.
+  ASSERT_TRUE(support::eventually([&] {
+    party.release(Drop{name, id(0), false, 0ms});
+    return party.talk().command({"HSTRLEN", lock_key(name), "s"}).integer == 32;
+  }));
+  EXPECT_EQ(party.talk().command({"HLEN", lock_key(name)}).integer, 1);
+  EXPECT_GT(party.talk().command({"PTTL", lock_key(name)}).integer, 86'400'000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixes, SameAsAdmission,
+                         testing::Values(Mix{"plain_and_slow", false, false, 500ms},
+                                         Mix{"plain_and_short", false, false, 8ms},
+                                         Mix{"doubtful_and_slow", false, true, 500ms},
+                                         Mix{"doubtful_and_short", false, true, 8ms},
+                                         Mix{"unfair_and_slow", true, false, 500ms},
+                                         Mix{"unfair_and_short", true, true, 8ms}),
+                         [](const auto& mix) { return std::string(mix.param.what); });
+
+}  // namespace
+}  // namespace holdfast::stores::redis

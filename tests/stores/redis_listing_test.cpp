@@ -1,0 +1,163 @@
+// Goal: a Redis store finds who holds what among all that a server keeps, and a user with no more
+// rights than the documentation gives it can do everything.
+// Method: real servers; directly against the backend.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "stores/redis_client.hpp"
+#include "support/eventually.hpp"
+#include "support/redis/cluster.hpp"
+#include "support/redis/server.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace testing_support;
+using support::RedisServer;
+
+std::vector<std::string> names_of(const Listing& listing) {
+  EXPECT_EQ(listing.problem.errc, Errc{}) << listing.problem.text;
+  std::vector<std::string> names;
+  for (const Holder& holder : listing.holders) names.push_back(holder.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(RedisList, FindsWhatIsHeldAmongThousands) {
+  const RedisServer server;
+  RedisStoreClient client(server.url());
+  std::vector<std::string> held;
+  for (int i = 0; i < support::scaled(6000); ++i) {
+    const std::string name = "many/" + std::to_string(i);
+    const ClaimId claim = fresh_claim();
+    ASSERT_EQ(client.ask(name, claim).said, Said::yes);
+    if (i % 5 == 0) {
+      held.push_back(name);
+    } else {
+      ASSERT_EQ(client.release(name, claim).said, Said::yes);
+    }
+  }
+  ASSERT_EQ(client.ask("other", fresh_claim()).said, Said::yes);
+  std::ranges::sort(held);
+  EXPECT_EQ(names_of(client.list("many/")), held);
+  EXPECT_EQ(names_of(client.list("other")), std::vector<std::string>{"other"});
+  EXPECT_EQ(client.list().holders.size(), held.size() + 1);
+}
+
+TEST(RedisList, ManyThreadsOfOneStoreAtOnce) {
+  const RedisServer server;
+  RedisStoreClient client(server.url());
+  std::vector<std::string> held;
+  for (int i = 0; i < support::scaled(3000); ++i) {
+    held.push_back(std::to_string(i));
+    ASSERT_EQ(client.ask(held.back(), fresh_claim()).said, Said::yes);
+  }
+  std::ranges::sort(held);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 5; ++round) EXPECT_EQ(names_of(client.list()), held);
+    });
+}
+
+TEST(RedisList, LooksThroughAllNodesOfACluster) {
+  support::RedisCluster cluster;
+  RedisStoreClient client(cluster.url());
+  std::vector<std::string> held;
+  for (int i = 0; i < support::scaled(2000); ++i) {
+    held.push_back("many/" + std::to_string(i));
+    ASSERT_EQ(client.ask(held.back(), fresh_claim()).said, Said::yes);
+  }
+  std::ranges::sort(held);
+  RedisStoreClient fresh(cluster.url());  // which knows no node yet
+  EXPECT_EQ(names_of(fresh.list("many/")), held);
+}
+
+TEST(RedisList, APrefixIsNoPattern) {
+  const RedisServer server;
+  for (const auto* dialect : {"", "?dialect=string"}) {
+    SCOPED_TRACE(dialect);
+    RedisStoreClient client(server.url() + dialect);
+    for (const auto* name : {"a*b", "axb", "a[x]b", "a\\b", "a?b", "ünï"})
+      ASSERT_EQ(client.ask(name, fresh_claim()).said, Said::yes);
+    EXPECT_EQ(names_of(client.list("a*")), std::vector<std::string>{"a*b"});
+    EXPECT_EQ(names_of(client.list("a[x")), std::vector<std::string>{"a[x]b"});
+    EXPECT_EQ(names_of(client.list("a\\")), std::vector<std::string>{"a\\b"});
+    EXPECT_EQ(names_of(client.list("a?")), std::vector<std::string>{"a?b"});
+    EXPECT_EQ(names_of(client.list("ü")), std::vector<std::string>{"ünï"});
+  }
+}
+
+TEST(RedisList, TellsOfThoseInLineAndOfNoCell) {
+  const RedisServer server;
+  RedisStoreClient holder(server.url()), waiter(server.url());
+  ASSERT_EQ(holder.ask("n", fresh_claim()).said, Said::yes);
+  ASSERT_EQ(waiter.ask("n", fresh_claim(), true).said, Said::queued);
+  ASSERT_EQ(holder.add({.name = "n", .by = 1, .least = 0, .most = 9}).said, Said::yes);
+  const Listing listing = holder.list();
+  ASSERT_EQ(listing.holders.size(), 2u);
+  EXPECT_FALSE(listing.holders[0].waits);
+  EXPECT_TRUE(listing.holders[1].waits);
+  EXPECT_EQ(listing.holders[0].who, "a test");
+}
+
+TEST(RedisList, OfTheStringDialectNamesTheKeysOfOthersToo) {
+  RedisServer server;
+  RedisStoreClient client(server.url() + "?dialect=string");
+  ASSERT_EQ(client.ask("lock:ours", fresh_claim()).said, Said::yes);
+  auto other = server.client();
+  other.command({"SET", "lock:theirs", "a3f1", "PX", "60000"});
+  other.command({"HSET", "lock:no", "field", "value"});
+  EXPECT_EQ(names_of(client.list("lock:")), (std::vector<std::string>{"lock:ours", "lock:theirs"}));
+}
+
+TEST(RedisList, AServerThatDoesNotAnswerIsAProblemByTheDeadline) {
+  RedisServer server;
+  RedisStoreClient client(server.url());
+  ASSERT_EQ(client.ask("n", fresh_claim()).said, Said::yes);
+  server.stop();
+  Recorded<Listing> call(300ms);
+  client.backend().list({}, call);
+  client.backend().help(&call, BootClock::now() + 20s, -1);
+  server.resume();
+  ASSERT_TRUE(call.finished());
+  EXPECT_EQ(call.value.problem.errc, Errc::unavailable);
+}
+
+// ── the rights that it needs ─────────────────────────────────────────────────────────────────────
+
+TEST(RedisUser, OfTheDocumentationIsEnough) {
+  RedisServer server;
+  const std::string port = std::to_string(server.port());
+  const std::string command = "redis-cli() { command redis-cli -p " + port + " \"$@\"; }; . " +
+                              HOLDFAST_EXAMPLES "/redis_user.sh >/dev/null";
+  ASSERT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
+  const std::string url = "redis://locks:SECRET@127.0.0.1:" + port;
+  RedisStoreClient holder(url + "/1?guard=on"), waiter(url + "/1?guard=on");
+  ASSERT_EQ(holder.init().said, Said::yes);
+  const ClaimId first = fresh_claim(), second = fresh_claim();
+  server.client().command({"SCRIPT", "FLUSH"});
+  ASSERT_EQ(holder.ask("n", first).said, Said::yes);
+  ASSERT_EQ(waiter.ask("n", second, true).said, Said::queued);
+  EXPECT_EQ(holder.renew("n", first).said, Said::yes);
+  EXPECT_EQ(names_of(holder.list()), (std::vector<std::string>{"n", "n"}));
+  EXPECT_EQ(holder.release("n", first).said, Said::yes);
+  EXPECT_TRUE(waiter.stay_until([&] { return waiter.hints.grants().size() == 1; }));
+  EXPECT_EQ(holder.revoke("n", false).said, Said::yes);
+  EXPECT_EQ(waiter.release("n", second, true).said, Said::yes);
+  EXPECT_EQ(holder.add({.name = "c", .by = 1, .least = 0, .most = 9, .expiry = 9s}).said,
+            Said::yes);
+  EXPECT_EQ(holder.add({.name = "c", .by = 1, .least = 0, .most = 9}).said, Said::yes);
+  EXPECT_EQ(holder.swap({.name = "s", .bytes = "v"}).said, Said::yes);
+  EXPECT_EQ(holder.get("s").bytes, "v");
+  EXPECT_EQ(holder.guarantees().guarantees.purpose, Purpose::correctness);  // by the guard
+  auto looking = server.client();
+  for (const auto& entry : looking.command({"ACL", "LOG"}).items)
+    EXPECT_EQ(entry[7].text, "config|get") << "was refused";
+}
+
+}  // namespace
+}  // namespace holdfast

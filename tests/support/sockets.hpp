@@ -1,0 +1,35 @@
+// tests/support/sockets.hpp: TCP between tests and servers, on the loopback interface alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stores/common/descriptor.hpp"
+
+namespace holdfast::support {
+
+using stores::Descriptor;
+
+// A port that nobody has at this moment; whoever takes it may still come second. Outside the range
+// from which the kernel serves, so a server that is down for a while finds its port again. The port
+// 10000 above it, where a cluster node talks to the others, is outside, too.
+int free_port();
+
+Descriptor connect_to(int port);  // throws std::system_error
+void reset(Descriptor& socket);   // closed, and the other end sees ECONNRESET
+
+class Listener {
+ public:
+  Listener();
+  int port() const noexcept { return port_; }
+  int descriptor() const noexcept { return socket_.get(); }
+  Descriptor accept() const;  // nothing when the listener was closed
+  void refuse() const;        // connections are refused, and the port stays ours
+  void welcome() const;
+
+ private:
+  int port_ = 0;  // before the socket, which sets it when it is made
+  Descriptor socket_;
+};
+
+}  // namespace holdfast::support
