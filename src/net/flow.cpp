@@ -1,6 +1,8 @@
 #include "net/flow.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <cerrno>
 
@@ -21,6 +23,15 @@ ssize_t uninterrupted(Call call) noexcept {
   return moved;
 }
 
+Flow received(int socket, std::span<char> room, int flags) noexcept {
+  if (room.empty()) return {0, Flow::End::would_block, 0};  // else it would look closed
+  const ssize_t came =
+      uninterrupted([&] { return ::recv(socket, room.data(), room.size(), flags); });
+  if (came < 0) return stopped(errno);
+  if (came == 0) return {0, Flow::End::closed, 0};
+  return {static_cast<std::size_t>(came), Flow::End::open, 0};
+}
+
 }  // namespace
 
 Flow send_some(int socket, std::span<const char> bytes) noexcept {
@@ -32,12 +43,15 @@ Flow send_some(int socket, std::span<const char> bytes) noexcept {
 }
 
 Flow receive_some(int socket, std::span<char> room) noexcept {
-  if (room.empty()) return {0, Flow::End::would_block, 0};  // else it would look closed
-  const ssize_t came =
-      uninterrupted([&] { return ::recv(socket, room.data(), room.size(), MSG_DONTWAIT); });
-  if (came < 0) return stopped(errno);
-  if (came == 0) return {0, Flow::End::closed, 0};
-  return {static_cast<std::size_t>(came), Flow::End::open, 0};
+  return received(socket, room, MSG_DONTWAIT);
 }
+
+void set_patience(int socket, std::chrono::milliseconds patience) noexcept {
+  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+  const timeval limit{patience.count() / 1000, patience.count() % 1000 * 1000};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+Flow await_some(int socket, std::span<char> room) noexcept { return received(socket, room, 0); }
 
 }  // namespace holdfast::net

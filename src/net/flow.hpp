@@ -1,6 +1,8 @@
-// net/flow.hpp: bytes through a connected socket. Never waits, never raises SIGPIPE.
+// net/flow.hpp: bytes through a connected socket. Waits only where it says so, never raises
+// SIGPIPE.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,5 +23,9 @@ struct Flow {
 
 Flow send_some(int socket, std::span<const char> bytes) noexcept;
 Flow receive_some(int socket, std::span<char> room) noexcept;
+
+// The same, but waits for the first byte, for as long as the socket's patience lasts.
+void set_patience(int socket, std::chrono::milliseconds patience) noexcept;
+Flow await_some(int socket, std::span<char> room) noexcept;
 
 }  // namespace holdfast::net

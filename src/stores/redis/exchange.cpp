@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <new>
 
@@ -32,6 +33,11 @@ void silence(int bell) noexcept {
   [[maybe_unused]] const auto read = ::read(bell, &count, sizeof count);
 }
 
+// Of a thread that is gone it wakes nobody, or somebody for nothing.
+void wake_sleeper(std::atomic<std::uint32_t>& signalled) noexcept {
+  ::syscall(SYS_futex, &signalled, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
 }  // namespace
 
 struct Exchange::Helper : core::Link<OfExchange> {
@@ -46,7 +52,7 @@ struct Exchange::Helper : core::Link<OfExchange> {
     if (bell >= 0) {
       ring(bell);
     } else {
-      ::syscall(SYS_futex, &signalled, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+      wake_sleeper(signalled);
     }
   }
 
@@ -103,6 +109,7 @@ void Exchange::help(const Call* call, BootTime until, int wake) noexcept try {
     if (call ? call->finished() : delivered) break;  // who waits for messages looks what they were
     if (BootClock::now() >= until) break;
     if (!(reading_[role].taken ? park(lock, me, until) : read(lock, role, until, wake))) break;
+    if (call && call->finished()) break;  // another thread delivered it
   }
   deliver(lock);
   if (unsent_) flush(lock);
@@ -122,15 +129,28 @@ bool Exchange::deliver(Lock& lock) noexcept {
       delivered.deliver(std::move(task));
     }
     lock.lock();
-    wake_finished();
+    wake_finished(lock);
   }
   return any;
 }
 
-// A parked thread stands behind its call, so the call is still there.
-void Exchange::wake_finished() noexcept {
-  for (Helper* helper = parked_.front(); helper; helper = parked_.next(*helper))
-    if (helper->call && helper->call->finished()) helper->signal();
+// A parked thread stands behind its call, so the call is still there. They are woken without the
+// mutex, which is the first thing they want.
+void Exchange::wake_finished(Lock& lock) noexcept {
+  std::array<std::atomic<std::uint32_t>*, 64> sleepers;
+  std::size_t count = 0;
+  for (Helper* helper = parked_.front(); helper; helper = parked_.next(*helper)) {
+    if (!helper->call || !helper->call->finished()) continue;
+    if (helper->bell >= 0 || count == sleepers.size()) {
+      helper->signal();
+    } else if (helper->signalled.exchange(1, std::memory_order_release) == 0) {
+      sleepers[count++] = &helper->signalled;
+    }
+  }
+  if (count == 0) return;
+  lock.unlock();
+  for (std::size_t i = 0; i < count; ++i) wake_sleeper(*sleepers[i]);
+  lock.lock();
 }
 
 void Exchange::pass_on(Role role) noexcept {
@@ -179,7 +199,25 @@ bool Exchange::concerns(Role role, const Link& link) const noexcept {
   return link.use() == Link::Use::messages || (link.unattended() && !reading_[commands].taken);
 }
 
+// The one connection there is to read from, if a thread may well sit in it until its patience ends:
+// that saves the poll. Meanwhile it does not hear a kick.
+Link* Exchange::lone_link(Role role, BootTime until, int wake) const noexcept {
+  if (role != commands || wake >= 0 || until - BootClock::now() < Link::patience / 2)
+    return nullptr;
+  Link* lone = nullptr;
+  for (Link* link : links_) {
+    if (!concerns(role, *link)) continue;
+    if (lone || !link->connected() || link->events() != POLLIN) return nullptr;
+    lone = link;
+  }
+  return lone;
+}
+
 bool Exchange::read(Lock& lock, Role role, BootTime until, int wake) {
+  if (Link* lone = lone_link(role, std::min(until, timed_->next()), wake)) {
+    read_from(lock, *lone);
+    return true;
+  }
   Reading& reading = reading_[role];
   reading.polled.assign({{reading.kick.get(), POLLIN, 0}, {wake, POLLIN, 0}});
   reading.links.clear();
@@ -199,7 +237,7 @@ bool Exchange::read(Lock& lock, Role role, BootTime until, int wake) {
   for (std::size_t i = 0; i < reading.links.size(); ++i) {
     Polled& each = reading.links[i];
     const bool readable = (reading.polled[i + 2].revents & ~POLLOUT) != 0;
-    each.received = each.connected && readable && each.link->receive();
+    each.received = each.connected && readable && each.link->receive(false);
   }
 
   lock.lock();
@@ -217,6 +255,17 @@ bool Exchange::read(Lock& lock, Role role, BootTime until, int wake) {
       each.link->step(now, reading.polled[i + 2].revents, each.received);
   }
   return unwoken;
+}
+
+void Exchange::read_from(Lock& lock, Link& link) {
+  reading_[commands].taken = true;
+  ++link.polled;
+  lock.unlock();
+  const bool received = link.receive(true);
+  lock.lock();
+  reading_[commands].taken = false;
+  --link.polled;
+  link.step(BootClock::now(), 0, received);
 }
 
 }  // namespace holdfast::stores::redis

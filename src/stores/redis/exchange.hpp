@@ -69,8 +69,10 @@ class Exchange {
   void flush(Lock& lock);
   bool read(Lock& lock, Role role, BootTime until, int wake);  // false: `wake` is readable
   bool park(Lock& lock, Helper& me, BootTime until);           // the same
-  void wake_finished() noexcept;
+  void wake_finished(Lock& lock) noexcept;
   void pass_on(Role role) noexcept;
+  Link* lone_link(Role role, BootTime until, int wake) const noexcept;
+  void read_from(Lock& lock, Link& link);
   bool concerns(Role role, const Link& link) const noexcept;
 
   std::mutex mutex_;

@@ -170,6 +170,7 @@ void Link::dialed(BootTime now) {
     case net::Dial::State::connected: break;
   }
   socket_ = dial_->take();
+  net::set_patience(socket_.get(), patience);
   heard_at_ = now;
   if (options_.tls) {
     tls_ = std::make_unique<net::Tls>(options_.tls, place_.host);
@@ -296,10 +297,12 @@ void Link::end_send() {
   }
 }
 
-bool Link::receive() noexcept try {
+bool Link::receive(bool wait) noexcept try {
   if (receiving_.exchange(true, std::memory_order_acquire)) return false;
   if (tls_) cipher_.resize(std::size_t{16} << 10);
-  received_flow_ = net::receive_some(socket_.get(), tls_ ? std::span(cipher_) : reader_.room());
+  const std::span<char> room = tls_ ? std::span(cipher_) : reader_.room();
+  received_flow_ =
+      wait ? net::await_some(socket_.get(), room) : net::receive_some(socket_.get(), room);
   return true;
 } catch (const std::bad_alloc&) {
   received_flow_ = {0, net::Flow::End::failed, ENOMEM};

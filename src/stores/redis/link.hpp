@@ -52,6 +52,8 @@ struct Server {
 
 class Link {
  public:
+  static constexpr Millis patience{30};  // of a thread that waits in receive()
+
   // acknowledged: commands whose answers count when replicas have what they did
   enum class Use : std::uint8_t { commands, acknowledged, messages, sentinel };
 
@@ -81,8 +83,8 @@ class Link {
   bool begin_send(BootTime now);  // true: there is something, and nobody else sends
   void send() noexcept;           // no mutex
   void end_send();
-  bool receive() noexcept;  // no mutex; false: another thread is at it
-  int polled = 0;           // threads that have its descriptor in their hands
+  bool receive(bool wait) noexcept;  // no mutex; false: another thread is at it
+  int polled = 0;                    // threads that have its descriptor in their hands
 
  private:
   enum class State : std::uint8_t { closed, dialing, securing, greeting, ready };
