@@ -63,7 +63,7 @@ class SameAsAdmission : public testing::TestWithParam<Mix> {
   }
   void renew() {
     const Keep keep{name, id(some_claim()),
-                    static_cast<std::uint32_t>(pick(8) == 0 ? pick(4) : full()), some_ttl()};
+                    pick(8) == 0 ? static_cast<std::uint32_t>(pick(4)) : full(), some_ttl()};
     same(party.renew(keep),
          [&](std::int64_t now, core::Notices& notices) { return model.renew(keep, now, notices); });
   }
@@ -75,8 +75,8 @@ class SameAsAdmission : public testing::TestWithParam<Mix> {
   }
   void revoke() {
     const bool at_once = pick(2) == 0;
-    same(party.revoke(name, at_once), [&](std::int64_t now, core::Notices& notices) {
-      return model.revoke(at_once, now, notices);
+    same(party.revoke(name, at_once), [&](std::int64_t store_us, core::Notices& notices) {
+      return model.revoke(at_once, store_us, notices);
     });
   }
   std::uint32_t full() const { return shape == 0 ? 1 : shape == 1 ? 1 << 20 : 5; }

@@ -16,7 +16,6 @@ namespace {
 
 using namespace testing_support;
 using support::eventually;
-using support::RedisOptions;
 using support::RedisServer;
 
 bool says(const Guarantees& given, std::string_view words) {

@@ -31,7 +31,7 @@ sockaddr_in loopback(int port) {
 }
 
 int random_port() {
-  static std::mt19937 random{std::random_device{}()};
+  thread_local std::mt19937 random{std::random_device{}()};
   return std::uniform_int_distribution(10'000, 21'999)(random);
 }
 

@@ -26,10 +26,10 @@ int replicas_needed(const Options& options, const Server& server) {
 
 class Link::Acknowledgement final : public Task {
  public:
-  Acknowledgement(Link& of, Millis patience)
-      : of_(of), needed_(replicas_needed(of.options_, of.server_)), patience_(patience) {}
+  Acknowledgement(Link& of, Millis at_most)
+      : of_(of), needed_(replicas_needed(of.options_, of.server_)), at_most_(at_most) {}
   void write(std::string& out, const Link&) override {
-    Request(out, 3) << "WAIT" << std::int64_t{needed_} << std::int64_t{patience_.count()};
+    Request(out, 3) << "WAIT" << std::int64_t{needed_} << std::int64_t{at_most_.count()};
   }
   void read(const Reply& reply) override { of_.acknowledged(reply.integer, needed_); }
   void refuse(Said, const Problem& problem) noexcept override { of_.unacknowledged(problem); }
@@ -38,7 +38,7 @@ class Link::Acknowledgement final : public Task {
  private:
   Link& of_;
   const int needed_;
-  const Millis patience_;
+  const Millis at_most_;
 };
 
 void Link::await_replicas(TaskPtr task) noexcept try {

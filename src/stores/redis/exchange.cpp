@@ -17,12 +17,6 @@ namespace {
 
 constexpr Millis without_bell{10};  // there is no descriptor to be had: look again after that
 
-// Where a thread that has a wake descriptor of its own waits for us.
-int bell_of_this_thread() noexcept {
-  thread_local const Descriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  return bell.get();
-}
-
 void ring(int bell) noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(bell, &one, sizeof one);
@@ -179,17 +173,26 @@ void Exchange::flush(Lock& lock) {
   }
 }
 
+Descriptor Exchange::take_bell() noexcept {
+  if (bells_.empty()) return Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Descriptor bell = std::move(bells_.back());
+  bells_.pop_back();
+  return bell;
+}
+
 bool Exchange::park(Lock& lock, Helper& me, BootTime until) {
   me.signalled.store(0, std::memory_order_relaxed);
-  if (me.wake >= 0) {
-    me.bell = bell_of_this_thread();
-    if (me.bell >= 0) silence(me.bell);
-  }
+  Descriptor bell = me.wake >= 0 ? take_bell() : Descriptor();
+  me.bell = bell.get();
   parked_.push_back(me);
   lock.unlock();
   const bool unwoken = me.sleep(until);
   lock.lock();
   me.unlink();
+  if (bell) {
+    silence(me.bell);
+    bells_.push_back(std::move(bell));
+  }
   return unwoken;
 }
 

@@ -68,7 +68,8 @@ class Exchange {
   bool deliver(Lock& lock) noexcept;  // false: there was nothing
   void flush(Lock& lock);
   bool read(Lock& lock, Role role, BootTime until, int wake);  // false: `wake` is readable
-  bool park(Lock& lock, Helper& me, BootTime until);           // the same
+  Descriptor take_bell() noexcept;
+  bool park(Lock& lock, Helper& me, BootTime until);  // the same
   void wake_finished(Lock& lock) noexcept;
   void pass_on(Role role) noexcept;
   Link* lone_link(Role role, BootTime until, int wake) const noexcept;
@@ -82,6 +83,7 @@ class Exchange {
   bool unsent_ = false;  // something was submitted since the last flush
   Reading reading_[2];
   core::List<Helper, OfExchange> parked_;
+  std::vector<Descriptor> bells_;  // of those who poll while they are parked, to be used again
 };
 
 }  // namespace holdfast::stores::redis

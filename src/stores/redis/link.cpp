@@ -247,7 +247,7 @@ void Link::step(BootTime now, short ready, bool received) {
   if (connected() && (ready & POLLOUT)) blocked_ = false;
   if (received) {
     if (connected()) {
-      heard_at_ = now;
+      if (received_flow_.bytes > 0) heard_at_ = now;  // the patience may have ended without a word
       take_in();
     }
     receiving_.store(false, std::memory_order_release);

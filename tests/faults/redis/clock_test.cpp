@@ -1,0 +1,84 @@
+// Servers whose clock is set (T03, T04). Only Redis's own time counts there, so a jump ends leases
+// early or late; what follows from that is told, and tokens hold.
+#include "faults/redis/on_redis.hpp"
+#include "support/peer.hpp"
+#include "support/skewed_clock.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class RedisClock : public OnRedis {
+ protected:
+  SkewedClock clock;
+  RedisServer server{{.environment = clock.environment()}};
+  const Store bob = open(server.url()).value();
+};
+
+// A hole, and documented as one: for up to ttl/3 there may be two.
+TEST_F(RedisClock, T03SetForwardEndsALeaseEarly) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 6s});
+  ASSERT_TRUE(succeeded(lease));
+  clock.set_ahead(60s);
+  const auto next = bob.lock(name).try_acquire();
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_GT(next->token(), lease->token());
+  EXPECT_EQ(alice.why_lost(name), "gone");  // by its next renewal
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_TRUE(next->valid());
+  EXPECT_EQ(holding(bob, name), 1);
+}
+
+TEST_F(RedisClock, T03SetForwardWithoutAnotherIsSurvived) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 6s});
+  ASSERT_TRUE(succeeded(lease));
+  clock.set_ahead(1s);
+  EXPECT_TRUE(alice.renewed_again());
+  EXPECT_TRUE(lease->valid());
+  EXPECT_TRUE(succeeded(lease->release()));
+}
+
+// The dead holder's lease would end in an hour; that it cannot be so is said.
+TEST_F(RedisClock, T04SetBackKeepsADeadHolderAndIsNamed) {
+  Peer peer(server.url());
+  const Token killed = peer.acquire(name, "ttl=2000");
+  clock.set_ahead(-1h);
+  peer.kill();
+  for (const auto& refused : {bob.lock(name).try_acquire(), bob.lock(name).try_acquire_for(3s)}) {
+    ASSERT_TRUE(failed(refused, Errc::busy));
+    EXPECT_EQ(refused.error().reason(), "clock_fault");
+    EXPECT_TRUE(says(refused, "break --force"));
+  }
+  const auto outcome = holdfast_on(server.url(), {"run", name, "--wait", "500ms", "--", "true"});
+  EXPECT_EQ(outcome.code, 75) << outcome.err;
+  EXPECT_NE(outcome.err.find("clock"), std::string::npos) << outcome.err;
+  EXPECT_EQ(holdfast_on(server.url(), {"break", "--force", name}).code, 0);
+  const auto next = bob.lock(name).try_acquire();
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_GT(next->token(), killed);  // though the clock is behind the last number
+}
+
+TEST_F(RedisClock, T04SetBackDoesNotHarmALiveHolder) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 1500ms});
+  ASSERT_TRUE(succeeded(lease));
+  clock.set_ahead(-1h);
+  EXPECT_TRUE(alice.renewed_again());
+  EXPECT_TRUE(lease->valid());
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
+  std::optional<Result<Lease>> next;
+  std::jthread waiter([&] { next.emplace(bob.lock(name, {.ttl = 1500ms}).acquire()); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == 1; }));
+  EXPECT_TRUE(succeeded(lease->release()));
+  waiter.join();
+  ASSERT_TRUE(succeeded(*next));
+  EXPECT_GT((*next)->token(), lease->token());
+}
+
+}  // namespace
+}  // namespace holdfast

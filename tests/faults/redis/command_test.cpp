@@ -1,0 +1,121 @@
+// What `holdfast run` does when its Redis server is out of reach: exit codes of N01, N02, N21, N23
+// and N24, the end of the command in N03, and R01.
+
+#include <sys/resource.h>
+
+#include "cli/cli.hpp"
+#include "support/evil_server.hpp"
+#include "support/proxy.hpp"
+#include "support/results.hpp"
+
+namespace holdfast::cli_test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class RedisCommandLine : public Cli {
+ protected:
+  Running::Plan on(const std::string& url, const Words& arguments) const {
+    auto planned = plan(arguments);
+    planned.environment["HOLDFAST_STORE"] = url;
+    return planned;
+  }
+  // With the command that must never start.
+  Outcome run(const std::string& url, const Words& flags) const {
+    auto outcome =
+        Running(on(url, Words{"run"} + flags + Words{"x", "--", "touch", path("started")})).wait();
+    EXPECT_FALSE(std::filesystem::exists(path("started")));
+    EXPECT_EQ(lines_in(outcome.err), 1U) << outcome.err;
+    return outcome;
+  }
+  std::string behind_proxy() const { return "redis://" + proxy.address(); }
+
+  RedisServer server;
+  Proxy proxy{server.port()};
+};
+
+TEST_F(RedisCommandLine, N01Refused) {
+  proxy.refuse();
+  const auto began = std::chrono::steady_clock::now();
+  const auto outcome = run(behind_proxy(), {"--no-wait"});
+  EXPECT_EQ(outcome.code, 69);
+  EXPECT_NE(outcome.err.find(proxy.address()), std::string::npos) << outcome.err;
+  EXPECT_EQ(run(behind_proxy(), {"--wait", "300ms"}).code, 69);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 20s);  // Not the patience of 30 s.
+}
+
+TEST_F(RedisCommandLine, N02Silence) {
+  proxy.hold();
+  EXPECT_EQ(run(behind_proxy(), {"--ttl", "1s", "--no-wait"}).code, 69);
+  EXPECT_EQ(run(behind_proxy(), {"--ttl", "1s", "--wait", "1500ms"}).code, 69);
+  proxy.heal();
+  EXPECT_TRUE(eventually_nothing_left(open(server.url()).value(), "x"));
+}
+
+// The lease is over when the server says so; whoever looks at the command after that must not find
+// it alive.
+TEST_F(RedisCommandLine, N03SilenceWhileTheCommandRuns) {
+  auto planned =
+      on(behind_proxy(), Words{"--status-fd", "9", "run", "--ttl", "3s", "x", "--"} + witnessed());
+  planned.status = true;
+  Running holder(planned);
+  ASSERT_TRUE(holder.line().starts_with("acquired"));
+  const auto command = pid_in("pid");
+  const auto bob = open(server.url()).value();
+  ASSERT_EQ(holding(bob, "x"), 1);
+  proxy.hold();
+  const auto outlived = [&] { return holding(bob, "x") == 0 && alive(command); };
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_FALSE(outlived());
+    return !alive(command);
+  }));
+  EXPECT_EQ(holder.wait().code, 76);
+  EXPECT_EQ(holder.line(), "lost");
+  Running next(on(server.url(), Words{"run", "x", "--"} + alone()));
+  EXPECT_EQ(next.wait().code, 0);
+}
+
+TEST_F(RedisCommandLine, N21NameWithoutAnAddress) {
+  const auto outcome = run("redis://nothing.invalid", {"--no-wait"});
+  EXPECT_EQ(outcome.code, 69);
+  EXPECT_NE(outcome.err.find("nothing.invalid"), std::string::npos) << outcome.err;
+}
+
+TEST_F(RedisCommandLine, N23ClusterThatIsDown) {
+  const EvilServer node([&](const RedisCommand& command) -> std::optional<Say> {
+    if (command.front() == "CLUSTER") return Say{"-CLUSTERDOWN The cluster is down\r\n"};
+    return std::nullopt;
+  });
+  EXPECT_EQ(run("redis+cluster://" + node.address(), {"--ttl", "1s", "--no-wait"}).code, 69);
+}
+
+TEST_F(RedisCommandLine, N24ServerThatSaysNothing) {
+  const EvilServer silent([](const RedisCommand&) { return Say{}; });
+  EXPECT_EQ(run(silent.url(), {"--ttl", "1s", "--no-wait"}).code, 69);
+  EXPECT_EQ(run(silent.url(), {"--ttl", "1s", "--wait", "1s"}).code, 69);
+}
+
+TEST_F(RedisCommandLine, R01TooFewDescriptors) {
+  int refused = 0;
+  for (rlim_t limit = 4;; ++limit) {
+    SCOPED_TRACE(limit);
+    ASSERT_LT(limit, 64U);
+    auto planned = on(server.url(), {"run", "--no-wait", "x", "--", "true"});
+    planned.before_exec = [limit] {
+      const rlimit few{limit, limit};
+      ::setrlimit(RLIMIT_NOFILE, &few);
+    };
+    const auto outcome = Running(planned).wait();
+    if (outcome.code == 0) break;
+    ++refused;
+    if (limit < 8) continue;  // Not even the loader of the program's libraries can work.
+    EXPECT_TRUE(outcome.code == 69 || outcome.code == 70) << outcome.code << outcome.err;
+    EXPECT_NE(outcome.err.find("open files"), std::string::npos) << outcome.err;
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_TRUE(open(server.url()).value().list().value().empty());
+}
+
+}  // namespace
+}  // namespace holdfast::cli_test

@@ -1,0 +1,195 @@
+// Servers that forget what is held, in whole or in part (S01 to S05, S12): restarts, FLUSHALL, DEL,
+// eviction, SCRIPT FLUSH. With guard=on nobody enters while another may still act.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "faults/redis/on_redis.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class RedisForgets : public OnRedis {
+ protected:
+  RedisServer server;
+  RedisClient redis = server.client();
+  const std::string guarded = server.url() + "?guard=on&guard_ttl=3s";
+};
+
+TEST_F(RedisForgets, S01NothingWithItsLogAndTheHolderGoesOn) {
+  RedisServer keeping({.appendfsync = "always"});
+  const Watched alice(keeping.url());
+  auto lease = alice.take(name, {.ttl = 6s});
+  ASSERT_TRUE(succeeded(lease));
+  keeping.restart();
+  EXPECT_TRUE(alice.renewed_again());
+  EXPECT_TRUE(lease->valid());
+  EXPECT_EQ(alice.count(name, Event::Kind::lost), 0);
+  EXPECT_TRUE(failed(open(keeping.url())->lock(name).try_acquire(), Errc::busy));
+  EXPECT_TRUE(succeeded(lease->release()));
+}
+
+TEST_F(RedisForgets, S02AllAtARestartAndTheHolderIsTold) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 6s});
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  server.restart(RedisServer::Data::gone);
+  EXPECT_EQ(alice.why_lost(name), "gone");  // by its next renewal, not by the end of its time
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_EQ(server.client().command({"EXISTS", key}).integer, 0);  // it was not made anew
+  const auto next = take_at_once(open(server.url()).value(), name);
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_GT(next->token(), lease->token());
+}
+
+TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
+  ASSERT_TRUE(succeeded(open(guarded)->init()));
+  const Watched alice(guarded);
+  auto lease = alice.take(name, {.ttl = 2500ms});
+  ASSERT_TRUE(succeeded(lease));
+  server.restart(RedisServer::Data::gone);
+  const auto bob = open(guarded).value();
+  const auto refused = bob.lock(name, {.ttl = 1s}).try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::unavailable));
+  EXPECT_EQ(refused.error().reason(), "quarantine");
+  const auto next = bob.lock(name, {.ttl = 1s}).acquire();
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_FALSE(lease->valid());
+  EXPECT_EQ(alice.count(name, Event::Kind::lost), 1);
+  EXPECT_GT(next->token(), lease->token());
+}
+
+// Five in line, each by a client of its own; how many of them were inside together with another of
+// them, or with somebody whose lease counts.
+class Waiters {
+ public:
+  Waiters(const std::string& url, const std::string& name, const Lease& holder, Millis ttl) {
+    for (int each = 0; each < count; ++each)
+      threads_.emplace_back([=, this, &holder] {
+        const auto store = open(url).value();
+        const auto lease = store.lock(name, {.ttl = ttl}).acquire();
+        if (!lease) return;
+        if (inside_.fetch_add(1) != 0) ++together;
+        if (holder.valid()) ++beside_holder;
+        tokens_ok_ = tokens_ok_ && lease->token() > holder.token();
+        std::this_thread::sleep_for(5ms);
+        inside_.fetch_sub(1);
+        ++entered;
+      });
+  }
+  void join() { threads_.clear(); }
+  bool tokens_grew() const { return tokens_ok_; }
+
+  static constexpr int count = 5;
+  std::atomic<int> entered{0}, together{0}, beside_holder{0};
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> tokens_ok_{true};
+  std::vector<std::jthread> threads_;
+};
+
+TEST_F(RedisForgets, S03AllByFlushallWithWaitersInLine) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 2s});
+  ASSERT_TRUE(succeeded(lease));
+  Waiters waiters(server.url(), name, *lease, 2s);
+  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == Waiters::count; }));
+  redis.command({"FLUSHALL"});
+  EXPECT_EQ(alice.why_lost(name), "gone");
+  waiters.join();
+  EXPECT_EQ(waiters.entered, Waiters::count);
+  EXPECT_EQ(waiters.together, 0);
+  EXPECT_TRUE(waiters.tokens_grew());
+  EXPECT_TRUE(eventually_nothing_left(alice.store, name));
+}
+
+TEST_F(RedisForgets, S03AllByFlushallAndTheGuardKeepsWaitersOut) {
+  ASSERT_TRUE(succeeded(open(guarded)->init()));
+  const Watched alice(guarded);
+  auto lease = alice.take(name, {.ttl = 2s});
+  ASSERT_TRUE(succeeded(lease));
+  Waiters waiters(guarded, name, *lease, 2s);
+  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == Waiters::count; }));
+  redis.command({"FLUSHALL"});
+  EXPECT_EQ(alice.why_lost(name), "gone");
+  waiters.join();
+  EXPECT_EQ(waiters.entered, Waiters::count);
+  EXPECT_EQ(waiters.together, 0);
+  EXPECT_EQ(waiters.beside_holder, 0);
+  EXPECT_TRUE(waiters.tokens_grew());
+}
+
+// No guard can see it: for up to ttl/3 there may be two, and their tokens tell them apart.
+TEST_F(RedisForgets, S04OneKeyByAnOperator) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 6s});
+  ASSERT_TRUE(succeeded(lease));
+  redis.command({"DEL", key});
+  const auto next = open(server.url())->lock(name).try_acquire();
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_GT(next->token(), lease->token());
+  EXPECT_EQ(alice.why_lost(name), "gone");
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_TRUE(next->valid());
+}
+
+TEST_F(RedisForgets, S05ScriptsBetweenAnyTwoCalls) {
+  const Watched alice(server.url()), bob(server.url());
+  ASSERT_TRUE(succeeded(alice.take("to/connect", {})));
+  const auto forget = [&] {
+    redis.command({"SCRIPT", "FLUSH"});
+    redis.command({"CONFIG", "RESETSTAT"});
+  };
+  const auto sent = [&] {
+    auto calls = redis.calls();
+    return std::pair(calls["evalsha"], calls["eval"]);
+  };
+  forget();
+  auto lease = alice.take(name, {.ttl = 1500ms});
+  ASSERT_TRUE(succeeded(lease));
+  EXPECT_EQ(sent(), std::pair(1L, 1L));  // refused by its hash, done by its text
+  EXPECT_EQ(listed(bob.store, name).size(), 1U);
+  redis.command({"SCRIPT", "FLUSH"});
+  EXPECT_TRUE(alice.renewed_again());
+  redis.command({"SCRIPT", "FLUSH"});
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.store.lock(name).acquire())); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == 1; }));
+  redis.command({"SCRIPT", "FLUSH"});
+  EXPECT_TRUE(succeeded(lease->release()));
+  waiter.join();
+  EXPECT_EQ(alice.count(name, Event::Kind::lost), 0);
+  EXPECT_EQ(alice.count(name, Event::Kind::at_risk), 0);
+}
+
+TEST_F(RedisForgets, S12AKeyThatWasEvicted) {
+  const Watched alice(server.url());
+  auto lease = alice.take(name, {.ttl = 6s});
+  ASSERT_TRUE(succeeded(lease));
+  redis.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+  redis.command({"CONFIG", "SET", "maxmemory",
+                 std::to_string(std::stol(redis.info("memory", "used_memory")) + (1 << 20))});
+  const std::string load(64 << 10, 'x');
+  for (int each = 0; each < 100 && redis.command({"EXISTS", key}).integer == 1; ++each)
+    (void)redis.attempt({"SET", "load" + std::to_string(each), load});
+  ASSERT_EQ(redis.command({"EXISTS", key}).integer, 0);
+  EXPECT_EQ(alice.why_lost(name), "gone");
+
+  const auto careful = open(server.url())->lock(name, {.purpose = Purpose::correctness});
+  const auto refused = careful.try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::unsupported));
+  const auto guarantees = open(server.url())->guarantees();
+  ASSERT_TRUE(succeeded(guarantees));
+  EXPECT_TRUE(std::ranges::any_of(guarantees->because, [](const std::string& fact) {
+    return fact.find("volatile-lru: locks may be evicted") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,115 @@
+// B17 of the fault catalogue: keys of ours that hold what we never wrote. Nobody gets such a lock,
+// nothing of it is changed, and whoever looks at it is told, or sees nothing.
+
+#include "cli/cli.hpp"
+#include "stores/redis/keys.hpp"
+#include "support/redis/server.hpp"
+#include "support/results.hpp"
+
+namespace holdfast::cli_test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class RedisHostileData : public Cli {
+ protected:
+  int holdfast_on_redis(const Words& arguments) const {
+    auto planned = plan(arguments);
+    planned.environment["HOLDFAST_STORE"] = server.url();
+    return Running(planned).wait().code;
+  }
+  std::string dump() { return redis.command({"DUMP", key}).text; }
+  // The state of a lock that is held, as the server keeps it.
+  std::string held_state() {
+    const auto lease = alice.lock(name).try_acquire();
+    return redis.command({"HGET", key, "s"}).text;
+  }
+  void put(const std::string& state) {
+    redis.command({"DEL", key});
+    redis.command({"HSET", key, "s", state});
+  }
+
+  const std::string name = "x";
+  const std::string key = stores::redis::lock_key(name);
+  RedisServer server;
+  RedisClient redis = server.client();
+  const Store alice = open(server.url()).value();
+};
+
+TEST_F(RedisHostileData, B17SomethingElseIsBusyAndLeftAlone) {
+  const std::vector<RedisCommand> foreign = {
+      {"SET", key, R"({"owner": "me", "version": -1)"},
+      {"SET", key, std::string(10 << 20, 'o')},
+      {"HSET", key, "owner", "me"},
+      {"HSET", key, "s", ""},
+      {"HSET", key, "s", "h"},
+      {"HSET", key, "s", R"({"owner": "me"})"},
+      {"HSET", key, "s", std::string(32, '\xff')},
+      {"HSET", key, "s", std::string(10 << 20, 'o')},
+      {"RPUSH", key, "a"},
+      {"XADD", key, "*", "a", "b"},
+  };
+  for (const auto& command : foreign) {
+    SCOPED_TRACE(command[0] + " " + command[2].substr(0, 20));
+    redis.command({"DEL", key});
+    redis.command(command);
+    const auto before = dump();
+    const auto lease = alice.lock(name).try_acquire();
+    ASSERT_TRUE(failed(lease, Errc::busy));
+    EXPECT_EQ(lease.error().reason(), "foreign");
+    EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(50ms), Errc::busy));
+    EXPECT_EQ(holdfast_on_redis({"run", "--no-wait", name, "--", "true"}), 75);
+    EXPECT_EQ(holdfast_on_redis({"show", name}), 0);
+    EXPECT_EQ(holdfast_on_redis({"ls", "--json"}), 0);
+    EXPECT_EQ(dump(), before);
+  }
+}
+
+TEST_F(RedisHostileData, B17NewerLayoutIsLeftAlone) {
+  auto state = held_state();
+  state[1] = 2;
+  put(state);
+  const auto before = dump();
+  const auto lease = alice.lock(name).try_acquire();
+  ASSERT_TRUE(failed(lease, Errc::unsupported));
+  EXPECT_EQ(lease.error().reason(), "layout");
+  EXPECT_EQ(holdfast_on_redis({"show", name}), 0);
+  EXPECT_EQ(dump(), before);
+}
+
+// A holder whose card is 10 MB: as busy as any other.
+TEST_F(RedisHostileData, B17HolderOfTenMegabytes) {
+  put(held_state() + std::string(10 << 20, '\x1b'));
+  EXPECT_TRUE(failed(alice.lock(name).try_acquire(), Errc::busy));
+  EXPECT_EQ(holdfast_on_redis({"run", "--no-wait", name, "--", "true"}), 75);
+  EXPECT_EQ(holdfast_on_redis({"show", name}), 0);
+  EXPECT_EQ(holdfast_on_redis({"ls", "--json"}), 0);
+}
+
+// Cut anywhere, or with any byte turned: no crash, and no error that is not told. (What is then the
+// state of another lock, held or free, counts as that.)
+TEST_F(RedisHostileData, B17DamagedState) {
+  const auto state = held_state();
+  const auto look = [&] {
+    const auto lease = alice.lock(name).try_acquire_for(1ms);
+    const auto holders = alice.list();
+    return lease.has_value();
+  };
+  for (std::size_t size = 0; size < state.size(); ++size) {
+    SCOPED_TRACE(size);
+    put(state.substr(0, size));
+    EXPECT_FALSE(look());
+  }
+  for (std::size_t at = 0; at < state.size(); ++at) {
+    auto turned = state;
+    turned[at] = static_cast<char>(~turned[at]);
+    put(turned);
+    look();
+  }
+  redis.command({"DEL", key});
+  EXPECT_TRUE(succeeded(alice.lock(name).try_acquire()));
+}
+
+}  // namespace
+}  // namespace holdfast::cli_test

@@ -1,0 +1,150 @@
+// Users whose rights or passwords are not what they should be, or not any more (S20, S21).
+#include <thread>
+
+#include "faults/redis/on_redis.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+class RedisUser : public OnRedis {
+ protected:
+  std::string url(const std::string& password = "secret") const {
+    return "redis://locks:" + password + "@" + server.address();
+  }
+  void allow(const std::vector<std::string>& rules) {
+    RedisCommand command{"ACL", "SETUSER", "locks"};
+    command.insert(command.end(), rules.begin(), rules.end());
+    redis.command(command);
+  }
+  // How often a login was refused.
+  long refused_logins() {
+    long count = 0;
+    for (const RedisReply& entry : redis.command({"ACL", "LOG", "128"}).items)
+      if (entry[3].text == "auth") count += static_cast<long>(entry[1].integer);
+    return count;
+  }
+
+  RedisServer server{{.users = {"locks on >secret ~hf:* &hf:* +@all -@dangerous +info"}}};
+  RedisClient redis = server.client();
+};
+
+TEST_F(RedisUser, S20LosesACommandAndItIsNamed) {
+  const Watched alice(url());
+  auto lease = alice.take(name, {.ttl = 3s});
+  ASSERT_TRUE(succeeded(lease));
+  allow({"-evalsha", "-eval"});
+  const auto refused = alice.store.lock("another").acquire();
+  EXPECT_TRUE(failed(refused, Errc::denied));
+  EXPECT_TRUE(says(refused, "evalsha"));
+  const auto outcome = holdfast_on(url(), {"run", "another", "--wait", "5s", "--", "true"});
+  EXPECT_EQ(outcome.code, 77) << outcome.err;
+  EXPECT_NE(outcome.err.find("evalsha"), std::string::npos) << outcome.err;
+  EXPECT_EQ(alice.why_lost(name), "expired");
+  allow({"+evalsha", "+eval"});
+  EXPECT_TRUE(succeeded(alice.store.lock("another").acquire()));
+}
+
+TEST_F(RedisUser, S20LosesACommandOfTheScripts) {
+  const auto alice = open(url()).value();
+  ASSERT_TRUE(succeeded(alice.lock("to/connect").acquire()));
+  allow({"-hset"});
+  const auto refused = alice.lock(name).try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::denied));
+  EXPECT_TRUE(says(refused, "HSET"));
+  EXPECT_EQ(redis.command({"EXISTS", key}).integer, 0);
+}
+
+TEST_F(RedisUser, S20LosesItsKeys) {
+  const auto alice = open(url()).value();
+  ASSERT_TRUE(succeeded(alice.lock("to/connect").acquire()));
+  allow({"resetkeys", "~other:*"});
+  const auto refused = alice.lock(name).try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::denied));
+  EXPECT_EQ(refused.error().reason(), "permission");
+}
+
+// Nobody tells a waiter: it asks again and again, and gets it soon.
+TEST_F(RedisUser, S20MayNotSubscribe) {
+  allow({"-subscribe"});
+  const auto alice = open(url()).value(), bob = open(url()).value();
+  auto lease = alice.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(500ms), Errc::busy));
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name, long_lived).acquire())); });
+  ASSERT_TRUE(eventually([&, before = bob.stats().asks] { return bob.stats().asks > before + 3; }));
+  EXPECT_EQ(waiting(alice, name), 0);
+  EXPECT_TRUE(succeeded(lease->release()));
+  waiter.join();
+  const auto facts = bob.inspect();
+  ASSERT_TRUE(succeeded(facts));
+  EXPECT_TRUE(std::ranges::any_of(*facts, [](const Fact& fact) {
+    return fact.text.find("may not listen") != std::string::npos;
+  }));
+}
+
+TEST_F(RedisUser, S20MayNotListenAnyMore) {
+  const auto alice = open(url()).value(), bob = open(url()).value();
+  auto lease = alice.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name, {.ttl = 2s}).acquire())); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  allow({"resetchannels"});  // which ends what it listens to
+  ASSERT_TRUE(eventually([&, before = bob.stats().asks] { return bob.stats().asks > before + 3; }));
+  EXPECT_TRUE(succeeded(lease->release()));
+  waiter.join();
+}
+
+// A release needs it to tell the next one, who finds out by asking instead.
+TEST_F(RedisUser, S20MayNotPublish) {
+  const auto alice = open(url()).value(), bob = open(url()).value();
+  auto lease = alice.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name, {.ttl = 2s}).acquire())); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  allow({"-publish"});
+  EXPECT_TRUE(succeeded(lease->release()));
+  waiter.join();
+}
+
+TEST_F(RedisUser, S21WithAWrongPasswordTriesOnce) {
+  const auto outcome = holdfast_on(url("wrong"), {"run", name, "--wait", "10s", "--", "true"});
+  EXPECT_EQ(outcome.code, 77) << outcome.err;
+  EXPECT_NE(outcome.err.find("password"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("wrong@"), std::string::npos) << outcome.err;
+  EXPECT_EQ(refused_logins(), 1);
+  redis.command({"ACL", "SETUSER", "default", ">needed"});
+  EXPECT_EQ(holdfast_on(server.url(), {"run", name, "--", "true"}).code, 77);  // none at all
+}
+
+TEST_F(RedisUser, S21WhosePasswordWasChanged) {
+  const Watched alice(url());
+  auto lease = alice.take(name, {.ttl = 2s});
+  ASSERT_TRUE(succeeded(lease));
+  // A waiter, so that there are two connections; and one who asks all the time.
+  const auto bob = open(url()).value();
+  std::jthread waiter([&] { (void)bob.lock(name).try_acquire_for(15s); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == 1; }));
+  allow({"resetpass", ">new"});
+  redis.command({"CLIENT", "KILL", "USER", "locks"});
+  const auto start = std::chrono::steady_clock::now();
+  long denied = 0;
+  std::chrono::duration<double> passed{};
+  while ((passed = std::chrono::steady_clock::now() - start) < 4s) {
+    const auto refused = bob.lock("another").try_acquire();
+    denied += !refused && refused.error().errc() == Errc::denied;
+    std::this_thread::sleep_for(2ms);
+  }
+  EXPECT_GT(denied, 1);
+  EXPECT_EQ(alice.why_lost(name), "expired");
+  // Two clients, at most one try a second each.
+  EXPECT_LE(static_cast<double>(refused_logins()), 2 * (passed.count() + 1));
+  EXPECT_GE(refused_logins(), 2);
+  allow({">secret"});
+  EXPECT_TRUE(eventually([&] { return bob.lock("another").try_acquire().has_value(); }));
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,140 @@
+// X01 and X02 of the fault catalogue: servers that are not who they should be, or speak no TLS. All
+// are refused unless the user said insecure=on, and none hears a password.
+
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "support/redis/server.hpp"
+#include "support/results.hpp"
+#include "support/sockets.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+const std::string with_authority = "ca=" + authority().file();
+
+std::string at(int port, const std::string& options, const std::string& host = "127.0.0.1") {
+  return "rediss://user:pa55@" + host + ":" + std::to_string(port) +
+         (options.empty() ? "" : "?" + options);
+}
+
+Result<Lease> tried(const std::string& url) {
+  return open(url, {.patience = 3s}).value().lock("n").try_acquire();
+}
+
+testing::AssertionResult refused(const std::string& url, const std::string& words) {
+  const auto lease = tried(url);
+  if (const auto as_expected = failed(lease, Errc::unavailable); !as_expected) return as_expected;
+  const auto& text = lease.error().message();
+  if (text.find(words) == text.npos || text.find("pa55") != text.npos)
+    return testing::AssertionFailure() << text;
+  return testing::AssertionSuccess();
+}
+
+RedisOptions with(const Certificate& certificate) {
+  return {.users = {"user on >pa55 ~* &* +@all"}, .tls = certificate};
+}
+
+bool heard_a_password(const RedisServer& server) {
+  return server.client().calls().contains("auth");
+}
+
+TEST(RedisTls, X01WhoIsTrustedIsLetIn) {
+  const RedisServer server(with(authority().issue(loopback_names)));
+  EXPECT_TRUE(succeeded(tried(at(server.tls_port(), with_authority))));
+  EXPECT_TRUE(succeeded(tried(at(server.tls_port(), with_authority, "localhost"))));
+  EXPECT_TRUE(heard_a_password(server));
+}
+
+TEST(RedisTls, X01StrangersAreRefused) {
+  const Authority stranger;
+  const RedisServer server(with(stranger.issue(loopback_names)));
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "certificate"));
+  EXPECT_TRUE(refused(at(server.tls_port(), ""), "certificate"));  // Checked unless told otherwise.
+  EXPECT_FALSE(heard_a_password(server));
+  EXPECT_TRUE(succeeded(tried(at(server.tls_port(), "insecure=on"))));
+}
+
+TEST(RedisTls, X01SelfSignedIsRefused) {
+  const Authority self;
+  const auto key = std::filesystem::path(self.file()).replace_extension(".key");
+  const RedisServer server(with({self.file(), key}));
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "self-signed"));
+  EXPECT_FALSE(heard_a_password(server));
+}
+
+TEST(RedisTls, X01OtherHostIsRefused) {
+  const RedisServer server(with(authority().issue("DNS:other.example,IP:127.0.0.2")));
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "mismatch"));
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority, "localhost"), "mismatch"));
+  EXPECT_FALSE(heard_a_password(server));
+}
+
+TEST(RedisTls, X01ExpiredIsRefused) {
+  const RedisServer server(with(authority().issue(loopback_names, 0)));
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "expired"));
+  EXPECT_FALSE(heard_a_password(server));
+}
+
+TEST(RedisTls, X01OldProtocolIsRefused) {
+  auto options = with(authority().issue(loopback_names));
+  options.config = {"tls-protocols \"TLSv1.1\"", "tls-ciphers DEFAULT:@SECLEVEL=0"};
+  const RedisServer server(options);
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "version"));
+  EXPECT_FALSE(heard_a_password(server));
+}
+
+TEST(RedisTls, X01ClientWithoutItsCertificateIsSentAway) {
+  auto options = with(authority().issue(loopback_names));
+  options.client_certificate = true;
+  const RedisServer server(options);
+  EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "certificate"));
+  const auto ours = authority().issue("DNS:client");
+  EXPECT_TRUE(succeeded(
+      tried(at(server.tls_port(), with_authority + "&cert=" + ours.file + "&key=" + ours.key))));
+}
+
+TEST(RedisTls, X01PlainPort) {
+  const RedisServer server(with(authority().issue(loopback_names)));
+  EXPECT_TRUE(refused(at(server.port(), with_authority), "TLS"));
+  EXPECT_FALSE(heard_a_password(server));
+}
+
+TEST(RedisTls, X01TlsPortWithoutTls) {
+  const RedisServer server(with(authority().issue(loopback_names)));
+  const auto lease = tried("redis://127.0.0.1:" + std::to_string(server.tls_port()));
+  ASSERT_TRUE(failed(lease, Errc::unavailable));
+}
+
+// A server, or somebody in between, that answers our hello in plain text.
+TEST(RedisTls, X02DowngradeIsRefused) {
+  for (const std::string answer : {"+OK\r\n", "-ERR unknown command\r\n", "\r\n"}) {
+    SCOPED_TRACE(answer);
+    const Listener listener;
+    std::string heard;
+    std::thread plain([&] {
+      while (auto socket = listener.accept()) {
+        char bytes[4096];
+        const auto count = ::recv(socket.get(), bytes, sizeof bytes, 0);
+        if (count > 0) heard.append(bytes, static_cast<std::size_t>(count));
+        ::send(socket.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+        while (::recv(socket.get(), bytes, sizeof bytes, 0) > 0) {
+        }
+      }
+    });
+    EXPECT_TRUE(refused(at(listener.port(), with_authority), "TLS"));
+    EXPECT_TRUE(refused(at(listener.port(), "insecure=on"), "TLS"));
+    listener.refuse();
+    plain.join();
+    EXPECT_FALSE(heard.empty());
+    EXPECT_EQ(heard.find("pa55"), std::string::npos);
+    EXPECT_EQ(heard.find("AUTH"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast
