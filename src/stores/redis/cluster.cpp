@@ -234,9 +234,7 @@ void Cluster::ask_for_map(BootTime now) {
     }
   }
   Node& node = members_[turn_ % members_.size()]->node;
-  mapping_ = true;
-  routing_.exchange.submit(node.commands(), std::make_unique<MapTask>(*this, node.place(), now),
-                           now);
+  ask(mapping_, node.commands(), std::make_unique<MapTask>(*this, node.place(), now), now);
 }
 
 void Cluster::failed(const Problem& problem, bool definite, BootTime now) noexcept {
@@ -261,10 +259,6 @@ void Cluster::told(const Reply& reply, const net::Place& by, BootTime now) {
   std::vector<SlotRange> ranges;
   if (!read_slots(reply, by, ranges))
     return failed({Errc::unavailable, "protocol", "it knows of no slots"}, false, now);
-  mapping_ = map_wanted_ = false;
-  failures_ = denials_ = 0;
-  map_at_ = now + between_maps;
-  known_ = true;
   std::vector<std::uint16_t> owners(slots, nobody);
   for (const auto& member : members_) member->master = false;
   for (const SlotRange& range : ranges) {
@@ -273,6 +267,10 @@ void Cluster::told(const Reply& reply, const net::Place& by, BootTime now) {
     member->master = true;
     std::fill(owners.begin() + range.first, owners.begin() + range.last + 1, index_of(*member));
   }
+  mapping_ = map_wanted_ = false;
+  failures_ = denials_ = 0;
+  map_at_ = now + between_maps;
+  known_ = true;
   for (std::uint16_t slot = 0; slot < slots; ++slot) set_owner(slot, owners[slot], now);
   wake(now);
 }

@@ -66,8 +66,8 @@ void Link::be_ready() {
   state_ = State::ready;
   phase_until_ = BootTime::max();
   failures_ = 0;
-  for (TaskPtr& task : std::exchange(waiting_, {}))
-    if (task) send_off(std::move(task), heard_at_);
+  for (; !waiting_.empty(); waiting_.pop_front())
+    if (waiting_.front()) send_off(std::move(waiting_.front()), heard_at_);
   listener_.opened(*this);
 }
 

@@ -53,7 +53,7 @@ bool Link::submit(TaskPtr&& task, BootTime now) {
   deadline_ = std::min(deadline_, task->deadline);
   waiting_.emplace_back();
   waiting_.back() = std::move(task);
-  open(now);
+  guarded([&] { open(now); });
   return true;
 }
 
@@ -80,7 +80,7 @@ void Link::send_off(TaskPtr&& task, BootTime now) {
   sent_.back() = std::move(task);
 }
 
-void Link::answered(TaskPtr task, const Reply& reply) {
+void Link::answered(TaskPtr&& task, const Reply& reply) {
   if (reply.is_error()) {
     if (refusal_of(reply) == Refusal::no_script && !task->by_text) {
       task->by_text = true;
@@ -93,6 +93,17 @@ void Link::answered(TaskPtr task, const Reply& reply) {
     if (use_ == Use::acknowledged && task->needs_replicas()) return await_replicas(std::move(task));
   }
   listener_.finished(std::move(task));
+}
+
+// A task that could not be told its answer is told that there is none.
+void Link::answer(TaskPtr task, const Reply& reply) try {
+  answered(std::move(task), reply);
+} catch (const std::bad_alloc&) {
+  if (task) {
+    task->refuse(Said::unknown, {Errc::unavailable, "no_memory", {}});
+    listener_.finished(std::move(task));
+  }
+  throw;
 }
 
 void Link::redirect_waiting(TaskQueue& to) noexcept {
@@ -158,9 +169,19 @@ void Link::open(BootTime now) {
 }
 
 void Link::dial(BootTime now) {
-  state_ = State::dialing;
+  dial_ = std::make_unique<net::Dial>(place_, now + connect_within);
   phase_until_ = now + connect_within;
-  dial_ = std::make_unique<net::Dial>(place_, phase_until_);
+  state_ = State::dialing;
+}
+
+// Short of memory the connection is given up: nothing half-understood is used.
+template <class Work>
+void Link::guarded(Work&& work) noexcept {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    close({Errc::unavailable, "no_memory", {}});
+  }
 }
 
 void Link::dialed(BootTime now) {
@@ -231,24 +252,26 @@ BootTime Link::next() const noexcept {
   return next;
 }
 
-void Link::tick(BootTime now) {
-  expire(now);
-  if (state_ == State::dialing) {
-    dialed(now);
-  } else if (state_ == State::closed) {
-    reap();
-    if (!waiting_.empty()) open(now);
-  } else if (now >= phase_until_) {
-    close({Errc::unavailable, "no_answer", awaited()});
-  }
+void Link::tick(BootTime now) noexcept {
+  guarded([&] {
+    expire(now);
+    if (state_ == State::dialing) {
+      dialed(now);
+    } else if (state_ == State::closed) {
+      reap();
+      if (!waiting_.empty()) open(now);
+    } else if (now >= phase_until_) {
+      close({Errc::unavailable, "no_answer", awaited()});
+    }
+  });
 }
 
-void Link::step(BootTime now, short ready, bool received) {
+void Link::step(BootTime now, short ready, bool received) noexcept {
   if (connected() && (ready & POLLOUT)) blocked_ = false;
   if (received) {
     if (connected()) {
       if (received_flow_.bytes > 0) heard_at_ = now;  // the patience may have ended without a word
-      take_in();
+      guarded([&] { take_in(); });
     }
     receiving_.store(false, std::memory_order_release);
   }
@@ -348,7 +371,7 @@ void Link::read_replies() {
     } else {
       TaskPtr task = std::move(sent_.front());
       sent_.pop_front();
-      if (task) answered(std::move(task), reply);
+      if (task) answer(std::move(task), reply);
     }
     if (state_ == State::closed) return;
   }

@@ -78,8 +78,8 @@ class Link {
   BootTime next() const noexcept;  // something is due then, at the latest
   bool connected() const noexcept { return state_ >= State::securing; }
   bool unattended() const noexcept { return unattended_ && !idle(); }
-  void step(BootTime now, short ready, bool received);  // after poll, and maybe receive()
-  void tick(BootTime now);                              // what is due
+  void step(BootTime now, short ready, bool received) noexcept;  // after poll, and maybe receive()
+  void tick(BootTime now) noexcept;                              // what is due
   bool begin_send(BootTime now);  // true: there is something, and nobody else sends
   void send() noexcept;           // no mutex
   void end_send();
@@ -96,7 +96,10 @@ class Link {
   void dialed(BootTime now);
   void take_in();  // what was received
   void read_replies();
-  void answered(TaskPtr task, const Reply& reply);
+  void answer(TaskPtr task, const Reply& reply);
+  void answered(TaskPtr&& task, const Reply& reply);
+  template <class Work>
+  void guarded(Work&& work) noexcept;
   void send_off(TaskPtr&& task, BootTime now);
   void reap() noexcept;
   bool reset() const noexcept { return state_ == State::closed && !socket_; }

@@ -84,6 +84,16 @@ void Router::refuse(TaskPtr task, const Problem& why) noexcept {
   routing_.exchange.finished(std::move(task));
 }
 
+void Router::ask(bool& under_way, Link& link, TaskPtr question, BootTime now) {
+  under_way = true;
+  try {
+    routing_.exchange.submit(link, std::move(question), now);
+  } catch (...) {
+    under_way = false;
+    throw;
+  }
+}
+
 bool Router::followed_too_often(TaskPtr& task, const Reply& error) {
   if (++task->redirections <= most_redirections) return false;
   Problem why = problem_of(error);

@@ -54,6 +54,8 @@ class Router : public Timed {
   void tell_resting(const Problem& why);  // the news why they have to
   void refuse_resting(const Problem& why) noexcept;
   void refuse(TaskPtr task, const Problem& why) noexcept;
+  // A question of its own, which clears `under_way` when it is answered. Without memory it is not.
+  void ask(bool& under_way, Link& link, TaskPtr question, BootTime now);
   bool followed_too_often(TaskPtr& task, const Reply& error);  // true: it was refused
 
   const Routing routing_;

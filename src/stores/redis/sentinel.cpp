@@ -159,9 +159,8 @@ class Sentinel::Watch final : public Task {
 // ── finding the master ───────────────────────────────────────────────────────────────────────────
 
 void Sentinel::ask(BootTime now) {
-  asking_ = true;
   witness().knows_no_such_name = false;
-  routing_.exchange.submit(witness().asked, std::make_unique<Question>(*this, now), now);
+  Router::ask(asking_, witness().asked, std::make_unique<Question>(*this, now), now);
 }
 
 void Sentinel::told(const Reply& reply, BootTime now) {
@@ -178,8 +177,7 @@ void Sentinel::named(const net::Place& place, BootTime now) {
   if (master_) lose_master(now);
   candidate_ = node_at(place);
   if (!candidate_) return failed("names one master after the other", now);
-  asking_ = true;
-  routing_.exchange.submit(candidate_->commands(), std::make_unique<Check>(*this, now), now);
+  Router::ask(asking_, candidate_->commands(), std::make_unique<Check>(*this, now), now);
 }
 
 void Sentinel::failed(std::string why, BootTime now) {
@@ -262,8 +260,7 @@ void Sentinel::tick(BootTime now) {
 // ── the sentinel that will tell ──────────────────────────────────────────────────────────────────
 
 void Sentinel::watch(BootTime now) {
-  watching_ = true;
-  routing_.exchange.submit(witness().watched, std::make_unique<Watch>(*this, now), now);
+  Router::ask(watching_, witness().watched, std::make_unique<Watch>(*this, now), now);
 }
 
 // The master may have changed before we listened: it is asked for once more.

@@ -44,6 +44,7 @@ void RedisStore::send(TaskPtr task) noexcept {
   try {
     router_->send(std::move(task), BootClock::now());
   } catch (const std::bad_alloc&) {
+    if (!task) return;  // somebody has it, and will answer it
     task->refuse(Said::no, {Errc::unavailable, "no_memory", {}});
     finished(std::move(task));
   }
@@ -54,7 +55,7 @@ void RedisStore::stand_in_line(TaskPtr ask) noexcept {
   try {
     subscription_.pass(std::move(ask), BootClock::now());
   } catch (const std::bad_alloc&) {
-    finished(std::move(ask));
+    if (ask) finished(std::move(ask));
   }
 }
 
@@ -80,13 +81,15 @@ void RedisStore::pushed(Link& link, const Reply& reply) {
   }
 }
 void RedisStore::opened(Link& link) noexcept { router_->opened(link, BootClock::now()); }
-void RedisStore::broke(Link& link) noexcept {
+void RedisStore::broke(Link& link) noexcept try {
   if (subscription_.has(link)) {
     subscription_.broke(BootClock::now());
   } else {
     fit_ = false;
     router_->broke(link, BootClock::now());
   }
+} catch (const std::bad_alloc&) {
+  // The next task dials again.
 }
 
 }  // namespace holdfast::stores::redis

@@ -5,7 +5,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -39,6 +41,13 @@ void limit_descriptors(unsigned long count) {
   limit.rlim_cur = count;
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
     throw std::system_error(errno, std::generic_category(), "setrlimit");
+}
+
+void use_up_descriptors() {
+  int highest = 0;
+  for (int next = dup(0); next >= 0 && highest < 100; next = dup(0))
+    highest = std::max(highest, next);
+  limit_descriptors(static_cast<unsigned long>(highest) + 1);
 }
 
 void forbid_threads() {

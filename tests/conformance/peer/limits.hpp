@@ -4,6 +4,7 @@
 namespace holdfast::support {
 
 void limit_descriptors(unsigned long count);
+void use_up_descriptors();  // those that are open stay so, and there are no more
 
 // From now on every thread creation fails with EAGAIN, as at the limit of a pids cgroup.
 void forbid_threads();

@@ -13,7 +13,8 @@
 //
 //   wall_clock MS              the wall clock goes this much ahead (or behind)
 //   wild_clock                 … by another hour at each millisecond, from now on
-//   descriptors N, no_threads  limits of this process
+//   descriptors N, no_descriptors, no_threads
+//                              limits of this process
 //   starve NTH NAME [OPTION…]  acquires while the nth allocation fails: held TOKEN | bad_alloc |
 //                              error CODE REASON; and `unharmed` if there were fewer
 //
@@ -219,6 +220,7 @@ const std::map<std::string, Client::Command>& Client::commands() {
        [](Client&, Words& words) {
          return done([&] { limit_descriptors(next<unsigned long>(words)); });
        }},
+      {"no_descriptors", [](Client&, Words&) { return done(use_up_descriptors); }},
       {"no_threads", [](Client&, Words&) { return done(forbid_threads); }},
       {"exit", [](Client&, Words&) { return done([] { std::exit(0); }); }},
       {"quick_exit", [](Client&, Words&) { return done([] { std::quick_exit(0); }); }},
