@@ -208,6 +208,7 @@ Cluster::Member* Cluster::node_at(const net::Place& place) {
   for (const auto& member : members_)
     if (member->node.place() == place) return member.get();
   if (members_.size() >= most_nodes) return nullptr;
+  members_.reserve(members_.size() + 1);  // the exchange has its links from when it is made
   return members_.emplace_back(std::make_unique<Member>(place, routing_)).get();
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <new>
 
 #include "core/text.hpp"
 #include "stores/redis/request.hpp"
@@ -115,8 +116,10 @@ class Sentinel::Question : public Task {
   void read(const Reply& reply) override {
     if (current()) of_.told(reply, BootClock::now());
   }
-  void refuse(Said, const Problem& problem) noexcept override {
+  void refuse(Said, const Problem& problem) noexcept override try {
     if (current()) of_.failed(problem.text, BootClock::now());
+  } catch (const std::bad_alloc&) {
+    of_.asking_ = false;
   }
   void deliver(TaskPtr) noexcept override {}
 
@@ -213,6 +216,7 @@ Node* Sentinel::node_at(const net::Place& place) {
   for (const auto& node : nodes_)
     if (node->place() == place) return node.get();
   if (nodes_.size() >= most_nodes) return nullptr;
+  nodes_.reserve(nodes_.size() + 1);  // the exchange has its links from when it is made
   return nodes_.emplace_back(std::make_unique<Node>(place, routing_)).get();
 }
 
