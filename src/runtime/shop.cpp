@@ -151,12 +151,10 @@ std::optional<Error> Shop::ready() {
 
 std::shared_ptr<LiveGate> Shop::gate(const std::string& name) {
   if (auto found = find(name)) return found;
-  auto made = std::make_shared<LiveGate>(name, shared_from_this());
-  std::shared_ptr<LiveGate> other;  // ends without the mutex
+  auto made = std::make_shared<LiveGate>(name, shared_from_this());  // ends without the mutex
   const std::lock_guard guard(gates_mutex_);
   if (const auto found = gates_.find(name); found != gates_.end()) {
-    other = (*found)->weak_from_this().lock();
-    if (other) return std::exchange(made, std::move(other));
+    if (auto other = (*found)->weak_from_this().lock()) return other;
     gates_.erase(found);  // it is ending
   }
   gates_.insert(made.get());

@@ -111,7 +111,7 @@ constexpr std::int32_t looking = -3;  // polling, and needs no ring from itself
 void Parker::park(BootTime until) noexcept {
   std::int32_t expected = empty;
   if (!state_.compare_exchange_strong(expected, parked, std::memory_order_acquire)) {
-    state_.store(empty, std::memory_order_relaxed);
+    state_.exchange(empty, std::memory_order_acquire);
     return;
   }
   timespec limit{};

@@ -3,7 +3,10 @@
 // ended.
 
 #include <atomic>
+#include <latch>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 
 #include "support/diary.hpp"
@@ -72,6 +75,27 @@ TEST_P(Reentry, AHandleDoesNotEnterByThread) {
   const auto lease = lock.acquire();
   ASSERT_TRUE(succeeded(lease));
   EXPECT_FALSE(lock.try_lock());
+}
+
+// Two locks of one name are one, also when two threads make them at the same moment.
+TEST_P(Reentry, OfLocksThatWereMadeAtOnce) {
+  const auto alice = world.client();
+  for (int round = 0; round < scaled(300); ++round) {
+    const std::string each = "made " + std::to_string(round);
+    std::latch start(2);
+    std::optional<Lock> theirs;
+    std::jthread other([&] {
+      start.arrive_and_wait();
+      theirs = alice.lock(each);
+    });
+    start.arrive_and_wait();
+    const Lock ours = alice.lock(each);
+    other.join();
+    ours.lock();
+    ASSERT_TRUE(theirs->try_lock()) << each;
+    theirs->unlock();
+    ours.unlock();
+  }
 }
 
 TEST_P(Reentry, WithLockNestsAndKeepsItsToken) {
