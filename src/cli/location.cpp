@@ -16,6 +16,23 @@ namespace {
 
 constexpr std::string_view sqlite = "sqlite:";
 
+struct UrlOption {
+  std::string name;        // decoded
+  std::string_view value;  // as it stands there
+};
+
+std::vector<UrlOption> options_in(std::string_view url) {
+  std::vector<UrlOption> options;
+  for (auto mark = url.find('?'); mark != url.npos; mark = url.find('&', mark + 1)) {
+    const auto option = url.substr(mark + 1, url.find('&', mark + 1) - mark - 1);
+    const auto equals = option.find('=');
+    if (equals != option.npos)
+      options.push_back(
+          {percent_decoded(option.substr(0, equals)).value_or(""), option.substr(equals + 1)});
+  }
+  return options;
+}
+
 // What is secret in a URL: the password of scheme://user:password@…, and the values of options that
 // are called so (sentinel_password=…).
 std::vector<std::string_view> secrets_in(std::string_view url) {
@@ -28,13 +45,8 @@ std::vector<std::string_view> secrets_in(std::string_view url) {
   const auto colon = url.find(':', begin);
   if (at != url.npos && colon < at) secrets.push_back(url.substr(colon + 1, at - colon - 1));
 
-  for (auto mark = url.find('?', begin); mark != url.npos; mark = url.find('&', mark + 1)) {
-    const auto option = url.substr(mark + 1, url.find('&', mark + 1) - mark - 1);
-    const auto equals = std::min(option.find('='), option.size());
-    const auto name = percent_decoded(option.substr(0, equals)).value_or("");
-    if (equals < option.size() && name.find("pass") != name.npos)
-      secrets.push_back(option.substr(equals + 1));
-  }
+  for (const auto& [name, value] : options_in(url))
+    if (name.find("pass") != name.npos) secrets.push_back(value);
   return secrets;
 }
 
@@ -106,6 +118,12 @@ std::string identity_of(std::string_view url) {
 }
 
 bool has_password(std::string_view url) { return !secrets_in(url).empty(); }
+
+bool is_insecure(std::string_view url) {
+  return std::ranges::any_of(options_in(url), [](const UrlOption& option) {
+    return option.name == "insecure" && percent_decoded(option.value) == "on";
+  });
+}
 
 void conceal_password(std::span<char*> arguments) {
   for (char* argument : arguments) {

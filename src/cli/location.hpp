@@ -22,6 +22,7 @@ Location locate(const Options& options);
 std::string identity_of(std::string_view url);
 
 bool has_password(std::string_view url);
+bool is_insecure(std::string_view url);  // X01: whoever answers is taken for the store
 
 // Overwrites it where the kernel shows it to others.
 void conceal_password(std::span<char*> arguments);

@@ -7,6 +7,7 @@
 
 #include "cli/failure.hpp"
 #include "cli/inspect.hpp"
+#include "cli/lab.hpp"
 #include "cli/location.hpp"
 #include "cli/manage.hpp"
 #include "cli/options.hpp"
@@ -30,6 +31,15 @@ void hide_password(const Options& options, std::span<char*> all_arguments) {
       "HOLDFAST_STORE");
 }
 
+void warn_of_no_checks(const Options& options) {
+  if (options.verb == Verb::lab || options.verb == Verb::version || options.verb == Verb::help)
+    return;
+  if (is_insecure(locate(options).url))
+    complain(
+        "insecure=on: the store's certificate is not checked, so whoever answers may be another; "
+        "write ca=FILE instead");
+}
+
 int perform(const Options& options, std::span<char*> all_arguments) {
   switch (options.verb) {
     case Verb::run: return run(options, all_arguments);
@@ -38,6 +48,7 @@ int perform(const Options& options, std::span<char*> all_arguments) {
     case Verb::watch: return watch(options);
     case Verb::break_: return break_lock(options);
     case Verb::init: return init(options);
+    case Verb::lab: return lab(options);
     case Verb::version: return version(options);
     case Verb::help: print(help_text(options.name)); return exit_code::ok;
   }
@@ -55,6 +66,7 @@ int main(std::span<char*> all_arguments) {
     const auto options = parse(all_arguments.subspan(all_arguments.empty() ? 0 : 1));
     json = options.json;
     hide_password(options, all_arguments);
+    warn_of_no_checks(options);
     return perform(options, all_arguments);
   } catch (const Failure& failure) {
     return fail(failure);

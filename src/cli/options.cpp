@@ -33,13 +33,14 @@ constexpr VerbRow verbs[] = {
     {Verb::break_, "break", "NAME", "tell the holders of NAME to let go"},
     {Verb::watch, "watch", "[PREFIX]", "show changes as they happen"},
     {Verb::init, "init", "", "create what the store needs, before its first use"},
+    {Verb::lab, "lab", "COMMAND", "see how locks break, and what mends them; holdfast lab --help"},
     {Verb::version, "version", "", "print the version"},
     {Verb::help, "help", "[COMMAND]", "explain a command"},
 };
 
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned on_run = bit(Verb::run);
-constexpr unsigned on_all = ~0U;
+constexpr unsigned on_all = ~bit(Verb::lab);  // which reads what follows it itself
 
 enum class Takes : std::uint8_t { nothing, a_value, maybe_a_value };
 
@@ -285,6 +286,11 @@ void Parser::check_operands() {
 }
 
 Options Parser::parse() {
+  if (!rest_.empty() && std::string_view(rest_[0]) == "lab") {
+    options_.verb = Verb::lab;
+    options_.command = rest_;
+    return options_;
+  }
   while (!rest_.empty()) {
     const std::string_view argument = rest_[0];
     rest_ = rest_.subspan(1);
@@ -307,6 +313,7 @@ Options Parser::parse() {
     options_.name = verb_ ? verb_->name : "";
     return options_;
   }
+  if (verb_->verb == Verb::lab) throw bad_usage("lab comes first; write holdfast lab …");
   if (verb_->verb == Verb::run)
     options_.command = rest_;
   else

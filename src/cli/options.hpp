@@ -12,7 +12,7 @@
 
 namespace holdfast::cli {
 
-enum class Verb : std::uint8_t { run, ls, show, break_, watch, init, version, help };
+enum class Verb : std::uint8_t { run, ls, show, break_, watch, init, lab, version, help };
 
 enum class Side : std::uint8_t { exclusive, shared, permits };
 enum class KillTree : std::uint8_t { no, tree, namespace_ };
@@ -34,7 +34,7 @@ struct Options {
   bool stop_when_lost = true;
   KillTree kill_tree = KillTree::no;
   int status_descriptor = -1;
-  std::span<char*> command;  // ends in a null pointer, as execve wants it
+  std::span<char*> command;  // or what the lab is told; ends in a null pointer, for execve
 };
 
 // Throws Failure. `arguments` are those of main, without the program's name.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/teeth.hpp"
 #include "core/validity.hpp"
 
 namespace holdfast::core {
@@ -55,6 +56,10 @@ Answer Admission::ask(const Ask& ask, const Party& party, std::int64_t now_us, N
   if (ask.instead_ttl > Millis(0)) withdraw(ask.instead, true, ask.instead_ttl, now_us);
 
   Entry* mine = find(ask.claim);
+  if (mutated(Mutation::mark_ignored) && mine && mine->standing == Standing::mark) {
+    remove(*mine);
+    mine = nullptr;
+  }
   const bool known = mine != nullptr;
   if (known && (mine->standing == Standing::mark || mine->revoked)) {
     const bool revoked = mine->revoked;
@@ -74,7 +79,7 @@ Answer Admission::ask(const Ask& ask, const Party& party, std::int64_t now_us, N
     // The asker counts its validity from this ask, so a holder's ttl starts anew with it.
     mine->ttl_us = to_us(ask.ttl);
     mine->expires_us = now_us + mine->ttl_us;
-    mine->party = party;
+    if (!mutated(Mutation::old_session)) mine->party = party;
     touch(*mine);
   }
   if (!ask.fair && mine->standing == Standing::waiting && fits(*mine, now_us)) grant(*mine, now_us);
@@ -154,7 +159,8 @@ void Admission::died(const Party& party, std::int64_t now_us) {
 void Admission::expire(std::int64_t now_us) {
   for (std::size_t i = 0; i < entries_.size();) {
     Entry& entry = entries_[i];
-    if (entry.expires_us > now_us) {
+    const bool stays = entry.standing == Standing::held && mutated(Mutation::never_expires);
+    if (entry.expires_us > now_us || stays) {
       ++i;
     } else if (entry.standing == Standing::held) {
       end_hold(entry, entry.expires_us);
@@ -195,6 +201,7 @@ Admission::Entry& Admission::append(const Ask& ask, const Party& party, std::int
     head_.capacity = ask.capacity;
     head_changed_ = true;
   }
+  if (mutated(Mutation::newest_first)) return *entries_.insert(entries_.begin(), std::move(entry));
   return entries_.emplace_back(std::move(entry));
 }
 
@@ -240,7 +247,7 @@ bool Admission::fits(const Entry& entry, std::int64_t now_us) const noexcept {
   std::uint64_t taken = entry.weight;
   for (const Entry& other : entries_)
     if (other.standing == Standing::held) taken += other.weight;
-  return taken <= head_.capacity;
+  return taken <= head_.capacity + mutated(Mutation::one_too_many);
 }
 
 void Admission::grant(Entry& entry, std::int64_t now_us) {
@@ -259,6 +266,7 @@ void Admission::settle(std::int64_t now_us, Notices& notices, const ClaimId* sil
     if (!fits(entry, now_us)) return;
     grant(entry, now_us);
     if (silent && entry.claim == *silent) continue;
+    if (mutated(Mutation::told_for_ever)) entry.expires_us = now_us + to_us(longest);
     notices.push_back(
         {Notice::What::granted, entry.claim, entry.party, entry.number, to_millis(entry.ttl_us)});
   }
@@ -355,6 +363,10 @@ std::vector<Party> Admission::ahead_of(const ClaimId& claim) const {
 
 bool Admission::idle(std::int64_t now_us) const noexcept {
   return entries_.empty() && head_.delay_until_us <= now_us;
+}
+
+void Admission::number_above(std::uint64_t number) noexcept {
+  head_.number = std::max(head_.number, number);
 }
 
 void Admission::saved() noexcept {

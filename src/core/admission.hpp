@@ -84,6 +84,9 @@ class Admission {
   void died(const Party& party, std::int64_t now_us);
   void expire(std::int64_t now_us);
 
+  // The next number will be above this one: for stores whose numbers follow a clock or a revision.
+  void number_above(std::uint64_t number) noexcept;
+
   // Holders in order of their grants' places, then those in line; nothing else, and no claim id.
   std::vector<Holder> describe(std::string_view name, std::int64_t now_us) const;
 

@@ -2,7 +2,7 @@
 // caller can leave, its claim stays to be given to the next in line, withdrawn, or confirmed.
 //
 //   asking → queued → held → owed → gone        owed: a release or withdrawal not yet confirmed
-//      ↘ pausing ↗  ↘ confirming ↗              pausing: before the same ask again
+//      ↘ pausing ↗                              pausing: before the same ask again
 //                   held → lost → owed          lost: told, not yet let go
 #pragma once
 
@@ -30,7 +30,7 @@ struct Attempt {
 };
 
 struct Claim : Link<OfGate>, Link<OfOutbox> {
-  enum class State : std::uint8_t { asking, queued, pausing, confirming, held, lost, owed, gone };
+  enum class State : std::uint8_t { asking, queued, pausing, held, lost, owed, gone };
   enum class Order : std::uint8_t { none, ask, renew, drop };
 
   State state = State::asking;

@@ -139,8 +139,7 @@ void Gate::tick(const Moment& moment, Orders& orders) {
     claim = next;
   }
   if (look_at_line_ <= moment.now) expire_waiters(moment);
-  if (front_ && !front_->asking && !front_->renewing && front_->next_at <= moment.now)
-    order(*front_, Claim::Order::ask);
+  if (front_ && !front_->asking && front_->next_at <= moment.now) order(*front_, Claim::Order::ask);
   pump(moment);
 }
 

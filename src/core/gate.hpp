@@ -8,7 +8,8 @@
 //   perform(orders);
 //
 // At most one claim of the process waits in the store's line (`front_`); others are held, or owed.
-// The bodies: gate_line.cpp (waiters and asks), gate_lease.cpp (what is held), gate.cpp (the rest).
+// The bodies: gate_line.cpp (waiters), gate_ask.cpp (asks for them), gate_lease.cpp (what is held),
+// gate_renewal.cpp (how it is kept, and lost), gate.cpp (the rest).
 #pragma once
 
 #include <array>
@@ -94,7 +95,8 @@ class Gate {
   Claim* unattended() const noexcept;  // for the hand: under way, and no caller stands behind it
   void attend(Claim& claim) noexcept { ++claim.helpers; }
   void unattend(Claim& claim) noexcept;
-  std::uint32_t debts() const noexcept { return debts_; }
+  // What may be in the store although nobody wants it any more, also where that is yet to come.
+  std::uint32_t debts() const noexcept { return debts_ + (front_ && !wanted(*front_) ? 1 : 0); }
   bool idle() const noexcept;  // nothing held, waiting, owed or under way
 
  protected:
@@ -106,7 +108,8 @@ class Gate {
   void settle(Waiter& waiter) noexcept;  // granted
   void settle(Waiter& waiter, const Cause& cause,
               std::shared_ptr<const Holder> holder = {}) noexcept;
-  void settle_timed_out(Waiter& waiter, BootTime now) noexcept;
+  // `trouble`: what its ask was answered at the end.
+  void settle_timed_out(Waiter& waiter, BootTime now, const Problem* trouble = nullptr) noexcept;
   void refuse_triers(BootTime now) noexcept;
   void expire_waiters(const Moment& moment);
   bool enter_again(Waiter& waiter, const Moment& moment, Orders& orders);
@@ -152,6 +155,7 @@ class Gate {
   void tick_held(Claim& claim, const Moment& moment, Orders& orders);
   void set_until(Claim& claim);
   BootTime counted_until(const Claim& claim) const noexcept;
+  BootTime told_at(const Claim& claim, BootTime end) const noexcept;  // when lost() fires
   bool full() const noexcept;
   void order(Claim& claim, Claim::Order what) noexcept;
   void retire(Claim& claim) noexcept;
@@ -170,7 +174,7 @@ class Gate {
   const Terms& terms_;
   List<Waiter, OfLine> line_;
   List<Waiter, OfLine> settled_;  // to be woken
-  Claim* front_ = nullptr;        // asking, queued, pausing or confirming
+  Claim* front_ = nullptr;        // asking, queued or pausing
   List<Claim, OfGate> held_;      // held, or lost and not let go
   List<Claim, OfGate> owed_;
   List<Claim, OfOutbox> outbox_;

@@ -1,8 +1,9 @@
-// What is held: grants, handover inside the process, renewal, loss, release and what is owed.
+// What is held: grants, handover inside the process, release and what is owed.
 #include <new>
 #include <utility>
 
 #include "core/gate.hpp"
+#include "core/teeth.hpp"
 
 namespace holdfast::core {
 namespace {
@@ -22,19 +23,19 @@ BootTime limited(BootTime from, Millis span) {
 
 // ── grants ──────────────────────────────────────────────────────────────────────────────────────
 
-// Granted by a message. If that took too long to be worth much, a renewal confirms it first.
+// Granted by a message. If that took too long to be worth much, or is older than the last answer,
+// the same ask again tells what became of it.
 void Gate::handed(Claim& claim, const Moment& moment, Orders& orders) {
   Attempt& attempt = *claim.attempt;
+  if (mutated(Mutation::handed_from_arrival)) attempt.answered_at = moment.now;
   attempt.early = false;
-  claim.number = attempt.early_number;
   const auto apart = std::chrono::microseconds(attempt.early_us - attempt.answered_us);
   const BootTime end = end_of_handed(attempt.answered_at, apart, moment.now, attempt.early_ttl,
                                      terms_.traits.granularity);
   const Nanos worth = end - claim.wish->margin - moment.now;
-  if (apart.count() >= 0 && worth >= Nanos(attempt.early_ttl) / 4)
-    return hold_from(claim, end, claim.number, attempt.early_ttl, moment, orders);
-  claim.state = Claim::State::confirming;
-  order(claim, Claim::Order::renew);
+  if (apart.count() >= 0 && worth >= Nanos(attempt.early_ttl) / 4 && !rare(Rare::confirm_handed))
+    return hold_from(claim, end, attempt.early_number, attempt.early_ttl, moment, orders);
+  order(claim, Claim::Order::ask);
 }
 
 void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis ttl,
@@ -47,7 +48,7 @@ void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis tt
   claim.wall_proven = claim.wall_at_send;
   claim.placed = true;
   claim.attempts = 0;
-  claim.until = terms_.session() ? never : end - claim.wish->margin;
+  claim.until = terms_.session() ? never : told_at(claim, end);
   if (counted_until(claim) <= moment.now) {
     fail_served(claim,
                 {Errc::unavailable, "too_slow", "the answer came too late to be worth anything"});
@@ -115,14 +116,22 @@ BootTime Gate::counted_until(const Claim& claim) const noexcept {
                           : claim.until;
 }
 
+BootTime Gate::told_at(const Claim& claim, BootTime end) const noexcept {
+  if (mutated(Mutation::lost_after_end)) return end + Millis(1);
+  return end - claim.wish->margin;
+}
+
 bool Gate::joinable(const Claim& claim, const Waiter& waiter, const Moment& moment) const noexcept {
+  if (mutated(Mutation::reader_joins_writer) && claim.wish->kind == Kind::rw)
+    return claim.state == Claim::State::held;
   return claim.state == Claim::State::held && claim.wish->shared() && serves(claim, waiter) &&
          terms_.traits.handovers > 0 && moment.now - claim.granted_at <= handover_time &&
-         counted_until(claim) - moment.now > Nanos(claim.ttl) / 3;
+         counted_until(claim) - moment.now > Nanos(claim.ttl) / 3 && !rare(Rare::keep_no_readers);
 }
 
 bool Gate::enter_again(Waiter& waiter, const Moment& moment, Orders& orders) {
-  Hold* hold = waiter.owner.nobody() ? nullptr : held_by(waiter.owner);
+  const bool may = !waiter.owner.nobody() || mutated(Mutation::anybody_enters);
+  Hold* hold = may ? held_by(waiter.owner) : nullptr;
   if (!hold) return false;
   if (hold->claim && hold->claim->state == Claim::State::held &&
       counted_until(*hold->claim) <= moment.now)
@@ -146,7 +155,7 @@ Hold* Gate::held_by(const Entrant& owner) const noexcept {
   Hold* latest = nullptr;
   for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
     for (Hold* hold = claim->holds.front(); hold; hold = claim->holds.next(*hold))
-      if (hold->owner == owner) latest = hold;
+      if (hold->owner == owner || mutated(Mutation::anybody_enters)) latest = hold;
   return latest;
 }
 
@@ -179,7 +188,7 @@ Gate::Released Gate::release(Hold& hold, const Moment& moment, Orders& orders) {
   hold.claim = nullptr;
   if (!claim.holds.empty()) return lost ? Released::lost : Released::done;
   if (!lost && can_hand_over(claim, moment)) {
-    ++claim.turn;
+    if (!mutated(Mutation::same_turn)) ++claim.turn;
     line_.front()->handed_over = true;
     serve(claim, moment);
     if (!claim.holds.empty()) return Released::done;
@@ -190,11 +199,15 @@ Gate::Released Gate::release(Hold& hold, const Moment& moment, Orders& orders) {
 }
 
 // To one of the same kind, weight, purpose and a ttl not larger, while enough of it is left; a
-// bounded number of times, so that everyone else in the store's line gets a turn.
+// bounded number of times, so that everyone else in the store's line gets a turn. Only the whole:
+// of parts the next one may have been granted elsewhere, and tokens must not go back.
 bool Gate::can_hand_over(const Claim& claim, const Moment& moment) const noexcept {
-  return claim.state == Claim::State::held && !front_ && !claim.wish->shared() && wanted(claim) &&
-         claim.turn < terms_.traits.handovers && moment.now - claim.granted_at <= handover_time &&
-         counted_until(claim) - moment.now > Nanos(claim.ttl) / 3;
+  if (mutated(Mutation::endless_handover))
+    return claim.state == Claim::State::held && wanted(claim);
+  return claim.state == Claim::State::held && !front_ && claim.weight == claim.wish->capacity &&
+         wanted(claim) && claim.turn < terms_.traits.handovers &&
+         moment.now - claim.granted_at <= handover_time &&
+         counted_until(claim) - moment.now > Nanos(claim.ttl) / 3 && !rare(Rare::keep_no_turn);
 }
 
 void Gate::let_go(Claim& claim, const Moment& moment) {
@@ -214,8 +227,10 @@ void Gate::owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& mome
   claim.state = Claim::State::owed;
   ++debts_;
   claim.attempts = 0;
-  claim.drop = {name_, claim.id, doubtful, std::max(claim.ttl, claim.wish->ttl)};
-  claim.ends_at = moment.now + with_drift(claim.drop.ttl);
+  claim.drop = {name_, claim.id, doubtful || rare(Rare::drop_with_mark),
+                std::max(claim.ttl, claim.wish->ttl)};
+  // A session's claims have no time of their own: only an answer ends such a debt.
+  claim.ends_at = terms_.session() ? never : moment.now + with_drift(claim.drop.ttl);
   owed_.push_back(claim);
   if (drop_at <= moment.now) {
     order(claim, Claim::Order::drop);
@@ -228,14 +243,23 @@ void Gate::drop_again(Claim& claim) noexcept {
   if (claim.state == Claim::State::owed && !claim.dropping) order(claim, Claim::Order::drop);
 }
 
-void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Orders&) {
+void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
   claim.dropping = false;
   claim.drop_said = answer.said;
   if (claim.releasing) {
     claim.releasing = false;
     --releasing_;
   }
-  const bool paid = answer.said == Said::yes || answer.said == Said::gone;
+  if (mutated(Mutation::handover_unconfirmed) && answer.said == Said::unknown && !front_ &&
+      claim.state == Claim::State::owed && claim.number > 0 && wanted(claim)) {
+    static_cast<Link<OfGate>&>(claim).unlink();
+    --debts_;
+    ++claim.turn;
+    const BootTime end = terms_.session() ? never : claim.until + claim.wish->margin;
+    return hold_from(claim, end, claim.number, claim.ttl, moment, orders);
+  }
+  const bool paid =
+      answer.said == Said::yes || answer.said == Said::gone || mutated(Mutation::debt_forgotten);
   if (paid || claim.state == Claim::State::gone) {
     retire(claim);
   } else {
@@ -263,127 +287,6 @@ void Gate::close(const Moment& moment, Orders& orders) {
     claim->ends_at = moment.now;
     tick_held(*claim, moment, orders);
   }
-}
-
-// ── renewal and loss ────────────────────────────────────────────────────────────────────────────
-
-void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
-  claim.renewing = false;
-  if (claim.state == Claim::State::gone) return retire(claim);
-  const BootTime end = end_of(claim.sent_at, answer.ttl, terms_.traits.granularity);
-  if (claim.state == Claim::State::confirming) {
-    if (answer.said == Said::yes) {
-      hold_from(claim, end, claim.number, answer.ttl, moment, orders);
-    } else if (answer.said == Said::gone) {
-      claim.placed = false;
-      forget_front(moment);
-    } else {
-      note_silence(&answer.problem, moment);
-      pause(claim, renew_again_after(claim.wish->ttl), moment);
-    }
-    return pump(moment);
-  }
-  if (claim.state != Claim::State::held) return;
-  const Token token = token_of(terms_.traits, claim.number, claim.turn);
-  if (counted_until(claim) <= moment.now) {
-    lose(claim, "expired", moment, orders);  // somebody may have seen valid() false
-  } else if (answer.said == Said::yes) {
-    claim.ttl = answer.ttl;
-    claim.wall_proven = claim.wall_at_send;
-    claim.until = std::max(claim.until, end - claim.wish->margin);
-    claim.next_at = renew_at(claim.sent_at, answer.ttl);
-    set_until(claim);
-    if (std::exchange(claim.at_risk, false)) note(orders, Event::Kind::safe, token, "");
-    note(orders, Event::Kind::renewed, token, "");
-  } else if (answer.said == Said::gone) {
-    lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
-  } else {
-    claim.next_at = moment.now + renew_again_after(claim.ttl);
-    if (!std::exchange(claim.at_risk, true))
-      note(orders, Event::Kind::at_risk, token, "renewal_failed");
-  }
-}
-
-void Gate::gone(const ClaimId& id, const Moment& moment, Orders& orders) {
-  if (Claim* claim = find_held(id)) {
-    if (claim->state == Claim::State::held) lose(*claim, "gone", moment, orders);
-  } else if (front_ && front_->id == id && !front_->asking) {
-    fail_served(*front_,
-                {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
-    forget_front(moment);
-    pump(moment);
-  }
-}
-
-Claim* Gate::find_held(const ClaimId& id) const noexcept {
-  for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
-    if (claim->id == id) return claim;
-  return nullptr;
-}
-
-// Told at once; let go when the handle is, or when the lease would have ended anyway. Until then
-// the work may still be stopping, so nobody of ours enters either.
-void Gate::lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders) {
-  claim.ends_at = std::max(counted_until(claim) + claim.wish->margin, moment.now);
-  claim.state = Claim::State::lost;
-  static_cast<Link<OfOutbox>&>(claim).unlink();
-  claim.order = Claim::Order::none;
-  for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold))
-    lose_hold(*hold, reason);
-  note(orders, Event::Kind::lost, token_of(terms_.traits, claim.number, claim.turn), reason);
-}
-
-void Gate::lose_hold(Hold& hold, const char* reason) {
-  if (hold.state.load() != Hold::State::held) return;
-  hold.why_lost = reason;
-  hold.state.store(Hold::State::lost, std::memory_order_release);
-  mourned_.push_back(hold);
-}
-
-// Its claim is let go, but its owner still has it, and must not enter again as if nothing were.
-void Gate::detach(Hold& hold) noexcept {
-  static_cast<Link<OfClaim>&>(hold).unlink();
-  hold.claim = nullptr;
-  if (!hold.owner.nobody()) outlived_.push_back(hold);
-}
-
-// hold_at_most: lost a little before, let go at the end.
-void Gate::end_holds(Claim& claim, const Moment& moment, Orders& orders) {
-  for (Hold* hold = claim.holds.front(); hold;) {
-    Hold* next = claim.holds.next(*hold);
-    if (hold->state.load() == Hold::State::held && hold->counted_until() <= moment.now) {
-      lose_hold(*hold, "hold_at_most");
-      note(orders, Event::Kind::lost, hold->token, "hold_at_most");
-    }
-    if (hold->ends <= moment.now) {
-      detach(*hold);
-    }
-    hold = next;
-  }
-  if (claim.holds.empty()) let_go(claim, moment);
-}
-
-void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
-  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
-    lose(claim, "expired", moment, orders);
-  if (claim.state == Claim::State::lost) {
-    if (claim.ends_at > moment.now) return;
-    while (Hold* hold = claim.holds.front()) detach(*hold);
-    return let_go(claim, moment);
-  }
-  end_holds(claim, moment, orders);
-  if (claim.state != Claim::State::held || terms_.session()) return;
-  const bool paused = moment.wall_ahead - claim.wall_proven > pause_limit(claim.ttl);
-  if ((claim.next_at <= moment.now || paused) && !claim.renewing) order(claim, Claim::Order::renew);
-  const BootTime risk = claim.until + claim.wish->margin - Nanos(claim.ttl) / 2;
-  if (risk <= moment.now && !std::exchange(claim.at_risk, true))
-    note(orders, Event::Kind::at_risk, token_of(terms_.traits, claim.number, claim.turn),
-         "renewal_late");
-}
-
-void Gate::doubt(Hold& hold, const Moment& moment) {
-  if (!hold.claim || hold.claim->state != Claim::State::held || hold.claim->renewing) return;
-  if (hold.doubted(moment.wall_ahead)) order(*hold.claim, Claim::Order::renew);
 }
 
 }  // namespace holdfast::core

@@ -92,9 +92,9 @@ void LiveGate::step(core::Collector collector, Event&& event) noexcept {
       for (std::size_t i = 0; i < orders.starts; ++i) begin(orders.start[i]);
       if (claims_ > 0 && !self_) self_ = shared_from_this();
       if (claims_ == 0 && self_) last = std::move(self_);
-      if (debts() != debts_told_) {
-        shop_->count_debts(static_cast<std::int64_t>(debts()) - debts_told_);
-        debts_told_ = debts();
+      if (const std::uint32_t owed = debts(); owed != debts_told_) {
+        shop_->count_debts(static_cast<std::int64_t>(owed) - debts_told_);
+        debts_told_ = owed;
       }
       next = next_tick();
     }

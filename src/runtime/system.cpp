@@ -51,12 +51,16 @@ class KernelEntropy final : public core::Entropy {
 
 }  // namespace
 
-Nanos wall_ahead() noexcept { return read_clock(CLOCK_REALTIME) - read_clock(CLOCK_BOOTTIME); }
+// A pause of a second is looked for: a clock that is right to a few milliseconds will do, and costs
+// a fraction.
+Nanos wall_ahead() noexcept {
+  return read_clock(CLOCK_REALTIME_COARSE) - read_clock(CLOCK_BOOTTIME);
+}
 
 core::Moment moment_now() noexcept {
   static thread_local KernelEntropy entropy;
   const BootTime now = BootClock::now();
-  return {now, read_clock(CLOCK_REALTIME) - now.time_since_epoch(), entropy};
+  return {now, read_clock(CLOCK_REALTIME_COARSE) - now.time_since_epoch(), entropy};
 }
 
 SignalsBlocked::SignalsBlocked() noexcept {

@@ -46,6 +46,14 @@ TEST(Location, APasswordMayStandInAnOption) {
   EXPECT_EQ(identity_of(where.url), identity_of(where.pass_on));
 }
 
+TEST(Location, ItIsSeenThatNothingIsChecked) {
+  EXPECT_TRUE(is_insecure("rediss://h/0?prefix=a&insecure=on"));
+  EXPECT_TRUE(is_insecure("redis+cluster://h?%69nsecure=%6fn&tls=on"));
+  EXPECT_FALSE(is_insecure("rediss://h?insecure=off"));
+  EXPECT_FALSE(is_insecure("rediss://h?prefix=insecure=on"));
+  EXPECT_FALSE(is_insecure("rediss://h/insecure=on"));
+}
+
 TEST(Location, OneStoreHasOneIdentity) {
   EXPECT_EQ(identity_of("redis://user:pa55@h/"), identity_of("redis://user@h/"));
   EXPECT_NE(identity_of("redis://user@h/"), identity_of("redis://user@other/"));

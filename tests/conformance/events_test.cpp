@@ -71,7 +71,7 @@ TEST_P(Events, AreCounted) {
     const auto lease = alice.lock(name).acquire();
     ASSERT_TRUE(succeeded(lease));
     EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
-    EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(20ms), Errc::busy));
+    EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(shortly), Errc::busy));
     std::stop_source stop;
     std::jthread waiter(
         [&] { EXPECT_TRUE(failed(bob.lock(name).acquire(stop.get_token()), Errc::cancelled)); });

@@ -46,9 +46,9 @@ TEST_P(Several, ComeBackInTheOrderOfTheRequest) {
 TEST_P(Several, AreAllOrNone) {
   const auto held = bob.lock("b").acquire();
   ASSERT_TRUE(succeeded(held));
-  const LockOptions shortly{.wait = 100ms};
-  const auto refused = acquire_all(
-      std::array{alice.lock("a", shortly), alice.lock("b", shortly), alice.lock("c", shortly)});
+  const LockOptions soon{.wait = shortly};
+  const auto refused =
+      acquire_all(std::array{alice.lock("a", soon), alice.lock("b", soon), alice.lock("c", soon)});
   EXPECT_TRUE(failed(refused, Errc::busy));
   EXPECT_TRUE(succeeded(take_at_once(bob, "a")));
   EXPECT_TRUE(succeeded(take_at_once(bob, "c")));

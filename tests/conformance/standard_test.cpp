@@ -78,8 +78,8 @@ TEST_P(Standard, UniqueLock) {
   const auto held = bob.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   EXPECT_FALSE(std::unique_lock(lock, std::try_to_lock).owns_lock());
-  EXPECT_FALSE(std::unique_lock(lock, 50ms).owns_lock());
-  EXPECT_FALSE(std::unique_lock(lock, std::chrono::system_clock::now() + 50ms).owns_lock());
+  EXPECT_FALSE(std::unique_lock(lock, shortly).owns_lock());
+  EXPECT_FALSE(std::unique_lock(lock, std::chrono::system_clock::now() + shortly).owns_lock());
 }
 
 TEST_P(Standard, SharedLock) {
@@ -98,7 +98,7 @@ TEST_P(Standard, SharedLock) {
     const std::unique_lock writer(ours, std::chrono::steady_clock::now() + patient);
     EXPECT_TRUE(writer.owns_lock());
     EXPECT_FALSE(std::shared_lock(theirs, std::try_to_lock).owns_lock());
-    EXPECT_FALSE(std::shared_lock(theirs, 50ms).owns_lock());
+    EXPECT_FALSE(std::shared_lock(theirs, shortly).owns_lock());
   }
   EXPECT_TRUE(theirs.try_lock_shared_until(std::chrono::system_clock::now() + patient));
   theirs.unlock_shared();
@@ -118,7 +118,7 @@ TEST_P(Standard, LockThrowsWhatItCannotReturn) {
   EXPECT_EQ(code([&] { (void)nameless.try_lock(); }), Errc::invalid);
   const auto held = bob.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
-  EXPECT_EQ(code([&] { alice.lock(name, {.wait = 10ms}).lock(); }), Errc::busy);
+  EXPECT_EQ(code([&] { alice.lock(name, {.wait = shortly}).lock(); }), Errc::busy);
   EXPECT_EQ(code([&] { (void)alice.lock(name).try_acquire().value(); }), Errc::busy);
 }
 
@@ -138,8 +138,8 @@ TEST_P(Standard, WithLockDoesNotRunTheBodyWithoutTheLock) {
   const auto held = bob.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   bool ran = false;
-  EXPECT_TRUE(
-      failed(alice.with_lock(name, {.wait = 50ms}, [&](const Lease&) { ran = true; }), Errc::busy));
+  EXPECT_TRUE(failed(alice.with_lock(name, {.wait = shortly}, [&](const Lease&) { ran = true; }),
+                     Errc::busy));
   EXPECT_TRUE(
       failed(alice.with_lock(name, {.wait = 0ms}, [&](const Lease&) { ran = true; }), Errc::busy));
   EXPECT_FALSE(ran);

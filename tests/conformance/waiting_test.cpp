@@ -279,7 +279,7 @@ TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
     ASSERT_TRUE(succeeded(held));
     std::jthread waiter([&] { EXPECT_TRUE(succeeded(alice.store().lock(name).acquire())); });
     ASSERT_TRUE(eventually([&] { return alice.seen(asks) >= 3; }));
-    EXPECT_TRUE(failed(alice.store().lock(name).try_acquire_for(30ms), Errc::busy));
+    EXPECT_TRUE(failed(alice.store().lock(name).try_acquire_for(shortly), Errc::busy));
     ASSERT_TRUE(succeeded(held->release()));
     waiter.join();
     EXPECT_TRUE(eventually_nothing_left(bob, name));

@@ -22,6 +22,9 @@ constexpr int scaled(int rounds) { return sanitized ? std::max(1, rounds / 10) :
 
 inline constexpr Millis patient{sanitized ? 120'000 : 40'000};
 
+// Long enough for a store to say that it is busy, and too short to call it silent.
+inline constexpr Millis shortly{400};
+
 template <class Condition>
 bool eventually(Condition&& condition, Millis bound = patient) {
   const auto deadline = std::chrono::steady_clock::now() + bound;

@@ -1,5 +1,5 @@
 // The gate's single decisions, one at a time, on virtual time. What they are worth together under
-// faults is gate_random_test's.
+// faults the laboratory finds out.
 #include <gtest/gtest.h>
 
 #include "gate_world.hpp"
@@ -161,6 +161,71 @@ TEST_F(GateTest, AnUnansweredAskIsAskedAgainWithTheSameId) {
   ASSERT_TRUE(client.hold);
   EXPECT_GE(world.asks, 2U);
   EXPECT_EQ(client.hold->token.value, 1024U) << "the store saw one claim, not two";
+}
+
+// An ask that one waiter's deadline cut short says nothing to the next one about the store.
+TEST_F(GateTest, ATrierDoesNotPayForTheHasteOfAnother) {
+  world.faults.lost_requests = 100;
+  auto& hasty = want(0, exclusive(), Millis(20));
+  pass(Millis(10));
+  process(0).cancel(hasty);
+  auto& trier = want(0, exclusive(), Nanos(0));
+  world.faults.lost_requests = 0;
+  pass(Millis(20));
+  EXPECT_TRUE(trier.hold);
+  EXPECT_EQ(world.asks, 2U);
+}
+
+// Its ttl would end a claim that has one. That of a session lives until it is dropped.
+TEST_F(GateTest, ADebtToASessionIsNotForgivenByTime) {
+  world.terms.traits.validity = Validity::session;
+  auto& client = want(0);
+  pass(Millis(10));
+  ASSERT_TRUE(client.hold);
+  world.faults.lost_requests = 100;
+  process(0).give_back(*client.hold);
+  pass(seconds(10));
+  EXPECT_EQ(process(0).debts(), 1U);
+  world.faults.lost_requests = 0;
+  pass(seconds(5));
+  EXPECT_EQ(process(0).debts(), 0U);
+}
+
+// Granted by a message that was lost, and revoked before it was heard of: nobody else lets it go.
+TEST_F(GateTest, WhatWasRevokedBeforeItWasHeardOfIsLetGo) {
+  auto& first = want(0);
+  pass(Millis(5));
+  auto& second = want(1);
+  pass(Millis(5));
+  ASSERT_TRUE(first.hold);
+  world.faults.lost_messages = 100;
+  process(0).give_back(*first.hold);
+  pass(Millis(5));
+  Notices notices;
+  world.store.revoke(false, world.store_us(), notices);
+  pass(seconds(2));
+  EXPECT_EQ(second.errc, Errc::lost);
+  EXPECT_TRUE(world.store.entries().empty());
+}
+
+// A message of a grant that has ended since: the claim stands in line again, and keeps its place.
+TEST_F(GateTest, AMessageOlderThanTheLastAnswerGrantsNothing) {
+  auto& first = want(0);
+  pass(Millis(5));
+  auto& second = want(1);
+  pass(Millis(5));
+  ASSERT_EQ(world.store.entries().size(), 2U);
+  const ClaimId waiting = world.store.entries()[1].claim;
+  process(1).told({Notice::What::granted, waiting, {1, 0}, 1, Millis(3000)},
+                  world.store_us() - 1'000'000);
+  pass(Millis(5));
+  EXPECT_FALSE(second.hold);
+  ASSERT_EQ(world.store.entries().size(), 2U);
+  EXPECT_EQ(world.store.entries()[1].claim, waiting);
+  process(0).give_back(*first.hold);
+  pass(Millis(5));
+  ASSERT_TRUE(second.hold);
+  EXPECT_EQ(second.hold->token.value, 2 * 1024U);
 }
 
 TEST_F(GateTest, WhoGaveUpIsWithdrawnAndNamedByTheNextAsk) {

@@ -1,0 +1,125 @@
+// Renewal, and the loss of what could not be renewed.
+#include <utility>
+
+#include "core/gate.hpp"
+#include "core/teeth.hpp"
+
+namespace holdfast::core {
+
+void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
+  claim.renewing = false;
+  if (claim.state == Claim::State::gone) return retire(claim);
+  if (mutated(Mutation::validity_from_answer)) claim.sent_at = moment.now;
+  const BootTime end = end_of(claim.sent_at, answer.ttl, terms_.traits.granularity);
+  if (mutated(Mutation::resurrection) && claim.state == Claim::State::lost &&
+      answer.said == Said::yes) {
+    claim.state = Claim::State::held;
+    claim.until = told_at(claim, end);
+    for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold))
+      hold->state.store(Hold::State::held);
+  }
+  if (claim.state != Claim::State::held) return;
+  const Token token = token_of(terms_.traits, claim.number, claim.turn);
+  if (counted_until(claim) <= moment.now) {
+    lose(claim, "expired", moment, orders);  // somebody may have seen valid() false
+  } else if (answer.said == Said::yes) {
+    claim.ttl = answer.ttl;
+    claim.wall_proven = claim.wall_at_send;
+    claim.until = std::max(claim.until, told_at(claim, end));
+    claim.next_at = rare(Rare::renew_early) ? moment.now : renew_at(claim.sent_at, answer.ttl);
+    if (mutated(Mutation::eager_renewal)) claim.next_at = claim.sent_at + Nanos(answer.ttl) / 12;
+    set_until(claim);
+    if (std::exchange(claim.at_risk, false)) note(orders, Event::Kind::safe, token, "");
+    note(orders, Event::Kind::renewed, token, "");
+  } else if (answer.said == Said::gone) {
+    lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
+  } else {
+    claim.next_at = moment.now + renew_again_after(claim.ttl);
+    if (!std::exchange(claim.at_risk, true))
+      note(orders, Event::Kind::at_risk, token, "renewal_failed");
+  }
+}
+
+void Gate::gone(const ClaimId& id, const Moment& moment, Orders& orders) {
+  if (Claim* claim = find_held(id)) {
+    if (claim->state == Claim::State::held) lose(*claim, "gone", moment, orders);
+  } else if (front_ && front_->id == id && !front_->asking) {
+    fail_served(*front_,
+                {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
+    forget_front(moment);
+    pump(moment);
+  }
+}
+
+Claim* Gate::find_held(const ClaimId& id) const noexcept {
+  for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
+    if (claim->id == id) return claim;
+  return nullptr;
+}
+
+// Told at once; let go when the handle is, or when the lease would have ended anyway. Until then
+// the work may still be stopping, so nobody of ours enters either.
+void Gate::lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders) {
+  claim.ends_at = std::max(counted_until(claim) + claim.wish->margin, moment.now);
+  claim.state = Claim::State::lost;
+  static_cast<Link<OfOutbox>&>(claim).unlink();
+  claim.order = Claim::Order::none;
+  for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold))
+    lose_hold(*hold, reason);
+  note(orders, Event::Kind::lost, token_of(terms_.traits, claim.number, claim.turn), reason);
+}
+
+void Gate::lose_hold(Hold& hold, const char* reason) {
+  if (hold.state.load() != Hold::State::held) return;
+  hold.why_lost = reason;
+  hold.state.store(Hold::State::lost, std::memory_order_release);
+  if (!mutated(Mutation::silent_loss)) mourned_.push_back(hold);
+}
+
+// Its claim is let go, but its owner still has it, and must not enter again as if nothing were.
+void Gate::detach(Hold& hold) noexcept {
+  static_cast<Link<OfClaim>&>(hold).unlink();
+  hold.claim = nullptr;
+  if (!hold.owner.nobody()) outlived_.push_back(hold);
+}
+
+// hold_at_most: lost a little before, let go at the end.
+void Gate::end_holds(Claim& claim, const Moment& moment, Orders& orders) {
+  for (Hold* hold = claim.holds.front(); hold;) {
+    Hold* next = claim.holds.next(*hold);
+    if (hold->state.load() == Hold::State::held && hold->counted_until() <= moment.now) {
+      lose_hold(*hold, "hold_at_most");
+      note(orders, Event::Kind::lost, hold->token, "hold_at_most");
+    }
+    if (hold->ends <= moment.now) {
+      detach(*hold);
+    }
+    hold = next;
+  }
+  if (claim.holds.empty()) let_go(claim, moment);
+}
+
+void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
+  if (claim.state == Claim::State::held && counted_until(claim) <= moment.now)
+    lose(claim, "expired", moment, orders);
+  if (claim.state == Claim::State::lost) {
+    if (claim.ends_at > moment.now) return;
+    while (Hold* hold = claim.holds.front()) detach(*hold);
+    return let_go(claim, moment);
+  }
+  end_holds(claim, moment, orders);
+  if (claim.state != Claim::State::held || terms_.session()) return;
+  const bool paused = moment.wall_ahead - claim.wall_proven > pause_limit(claim.ttl);
+  if ((claim.next_at <= moment.now || paused) && !claim.renewing) order(claim, Claim::Order::renew);
+  const BootTime risk = claim.until + claim.wish->margin - Nanos(claim.ttl) / 2;
+  if (risk <= moment.now && !std::exchange(claim.at_risk, true))
+    note(orders, Event::Kind::at_risk, token_of(terms_.traits, claim.number, claim.turn),
+         "renewal_late");
+}
+
+void Gate::doubt(Hold& hold, const Moment& moment) {
+  if (!hold.claim || hold.claim->state != Claim::State::held || hold.claim->renewing) return;
+  if (hold.doubted(moment.wall_ahead)) order(*hold.claim, Claim::Order::renew);
+}
+
+}  // namespace holdfast::core

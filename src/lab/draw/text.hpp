@@ -1,0 +1,13 @@
+// lab/draw/text.hpp: text in columns. A column is a character, not a byte.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::lab::draw {
+
+std::size_t columns_of(std::string_view utf8);
+std::string cut(std::string utf8, std::size_t most);            // so many columns at most
+std::string wrapped(std::string_view utf8, std::size_t width);  // at spaces; ends its lines
+
+}  // namespace holdfast::lab::draw

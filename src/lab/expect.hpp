@@ -1,0 +1,11 @@
+// lab/expect.hpp: what the store of a plan promises, given what the plan does to it.
+#pragma once
+
+#include "lab/check/expectation.hpp"
+#include "lab/plan.hpp"
+
+namespace holdfast::lab {
+
+Expectation expectation_of(const Plan& plan);
+
+}  // namespace holdfast::lab

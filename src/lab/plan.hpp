@@ -1,0 +1,117 @@
+// lab/plan.hpp: what a seed decides before anything happens: the store, who wants what of it, and
+// what goes wrong. Faults can be left out one by one; all else stays as it was.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lab/world.hpp"
+
+namespace holdfast::lab {
+
+// What lies behind the processes.
+enum class Shape : std::uint8_t {
+  single,      // one node
+  sharded,     // several that know nothing of each other; each name lives on one of them
+  replicated,  // a master and a replica that follows it from afar
+  consensus,   // three that agree; claims live and die with sessions
+};
+// What a node still knows after a crash.
+enum class Memory : std::uint8_t { kept, lost, tail_lost };
+
+struct StorePlan {
+  Shape shape = Shape::single;
+  Memory memory = Memory::kept;
+  bool guard = false;               // the amnesia guard
+  bool notifies = true;             // else waiters ask again and again
+  bool hears = true;                // a process that was cut off is told that it missed messages
+  Millis guard_ttl{};               // not less than any ttl
+  Millis session{};                 // consensus: how long a silent session lives
+  std::vector<std::int64_t> rates;  // of the nodes' clocks, in parts per million
+};
+
+struct LockPlan {
+  Kind kind = Kind::mutex;
+  std::uint32_t capacity = 1;
+  Millis ttl{};
+  Millis lock_delay{};
+};
+
+// How the clients of a process behave; odds are in percent.
+struct HabitPlan {
+  unsigned rounds = 10;    // acquires of each client
+  Nanos think{}, work{};   // at most, between two acquires and inside one
+  unsigned long_work = 0;  // longer than the ttl
+  unsigned tries = 0;      // without waiting
+  unsigned timeouts = 0;   // waits only for some time
+  unsigned cancels = 0;    // given up at some moment
+  unsigned reentries = 0;  // as an owner that may enter again
+  unsigned at_most = 0;    // hold_at_most
+  unsigned unfair = 0;     // fair = false
+  unsigned readers = 50;   // of a read-write lock
+  bool threads = true;     // else coroutines
+};
+
+struct NoisePlan {
+  unsigned lost_requests = 0;  // in percent
+  unsigned lost_replies = 0;
+  unsigned lost_messages = 0;
+  unsigned late = 0;
+  Nanos latest{};  // how late
+};
+
+enum class Where : std::uint8_t { anywhere, before_send, after_reply, inside };
+
+struct Fault {
+  enum class Kind : std::uint8_t {
+    pause,        // of a process, or of a node
+    crash,        // of a process: it begins anew after `length`; of a node: it restarts
+    cut,          // of the way between a process and a node, or all; heals after `length`
+    isolate,      // a node that agrees with others is cut off from them
+    forget,       // a node loses its memory while it runs
+    failover,     // the master crashes, and its replica takes over after `length`
+    jump_wall,    // the wall clock of a process, by `amount`
+    jump_clock,   // the clock of a node, by `amount`
+    drift,        // a process's clock from now on runs at `amount` parts per million
+    end_session,  // of a process
+    revoke,       // an operator breaks the lock `name`; `flag`: at once
+  };
+  Kind kind{};
+  Time at{};
+  Nanos length{};
+  std::int16_t process = nobody;
+  std::int16_t node = nobody;
+  std::uint16_t name = 0;
+  Where where = Where::anywhere;   // of a pause: the first such moment from `at` on
+  bool there = true, back = true;  // of a cut
+  bool flag = false;
+  std::int64_t amount = 0;
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  bool calms = false;  // the faults end; everybody must then be served, and nothing may be left
+  Time end{};          // of the faults, or of all of it
+  StorePlan store;
+  std::vector<LockPlan> locks;
+  std::vector<std::int64_t> rates;  // one a process: of its clock, in parts per million
+  unsigned clients = 2;             // in each process
+  std::uint32_t handovers = 64;
+  HabitPlan habit;
+  NoisePlan noise;
+  std::uint32_t rare = 0;  // which of core::Rare may happen
+  std::vector<Fault> faults;
+
+  std::size_t processes() const noexcept { return rates.size(); }
+  std::size_t nodes() const noexcept { return store.rates.size(); }
+};
+
+Plan plan_of(std::uint64_t seed);
+// The same with another store; a story told twice, with and without what makes it safe.
+Plan plan_of(std::uint64_t seed, Shape shape, Memory memory, bool guard);
+
+std::string text(const Plan& plan);
+std::string text(const Fault& fault);
+
+}  // namespace holdfast::lab

@@ -1,0 +1,23 @@
+// lab/play.hpp: a plan is played out: the product's own core in simulated processes, before a
+// simulated store, on virtual time. The same plan always gives the same story.
+#pragma once
+
+#include "lab/check/expectation.hpp"
+#include "lab/history.hpp"
+#include "lab/plan.hpp"
+
+namespace holdfast::lab {
+
+struct Story {
+  History history;
+  Expectation expected;
+  std::uint64_t hash = 0;
+  std::uint64_t steps = 0;  // simulated events
+};
+
+struct Recording {
+  bool wire = false;  // also what went over the wire, for pictures
+};
+Story play(const Plan& plan, Recording recording = {});
+
+}  // namespace holdfast::lab

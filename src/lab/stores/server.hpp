@@ -1,0 +1,34 @@
+// lab/stores/server.hpp: one node of a site, and what it knows.
+#pragma once
+
+#include <map>
+
+#include "lab/stores/site.hpp"
+#include "stores/common/cell.hpp"
+
+namespace holdfast::lab {
+
+struct Knowledge {
+  std::vector<core::Admission> lines;  // one a lock
+  std::map<std::string, stores::CellState, std::less<>> cells;
+  std::uint64_t last_version = 0;  // of any cell
+
+  void forget() {
+    lines.assign(lines.size(), {});
+    cells.clear();
+    last_version = 0;
+  }
+};
+
+struct Site::Server final : Node {
+  using Node::Node;
+
+  Knowledge known;
+  Knowledge durable;  // what a crash leaves, if it loses the tail
+  bool snapshot_due = false;
+  Time follows_until{0};  // a replica: what was sent to it so far is applied by then
+  std::uint64_t stream = 0;
+  std::vector<bool> watched;  // a line whose next end is waited for
+};
+
+}  // namespace holdfast::lab

@@ -1,0 +1,7 @@
+#include "core/teeth.hpp"
+
+namespace holdfast::core {
+
+thread_local Switches switches;
+
+}  // namespace holdfast::core
