@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <thread>
 
-#include "coroutine.hpp"
 #include "holdfast/backend.hpp"
 #include "holdfast/holdfast.hpp"
 #include "measure.hpp"
+#include "support/detached.hpp"
 #include "use.hpp"
 
 namespace holdfast {
@@ -110,7 +110,7 @@ Held hold_many(const Store& store) {
 
 // ── coroutines ───────────────────────────────────────────────────────────────────────────────────
 
-bench::Detached wait(const Lock& lock, std::stop_token stop, std::atomic<std::size_t>& ended) {
+support::Detached wait(const Lock& lock, std::stop_token stop, std::atomic<std::size_t>& ended) {
   (void)co_await lock.acquire_async(std::move(stop));
   ++ended;
 }

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <thread>
 
-#include "coroutine.hpp"
 #include "redis/scene.hpp"
+#include "support/detached.hpp"
 #include "use.hpp"
 
 namespace {
@@ -70,7 +70,8 @@ Done by_threads(const Locks& locks, double span) {
   return tally.result(span);
 }
 
-bench::Detached take_and_give(const holdfast::Lock& lock, Tally& tally, std::size_t me) {
+holdfast::support::Detached take_and_give(const holdfast::Lock& lock, Tally& tally,
+                                          std::size_t me) {
   for (; !tally.over(); tally.add(me)) {
     const auto lease = (co_await lock.acquire_async()).value();
   }

@@ -2,9 +2,9 @@
 // as sixteen bare clients pass a token by BLPOP, and at least 0.6 times as often as a bare line of
 // futexes; as coroutines at least 20 times as often as BLPOP; and each gets its turn.
 #include "contention.hpp"
-#include "coroutine.hpp"
 #include "futex_line.hpp"
 #include "redis/scene.hpp"
+#include "support/detached.hpp"
 
 namespace {
 
@@ -25,8 +25,8 @@ Contention by_threads(const holdfast::Lock& lock, Span span) {
   });
 }
 
-bench::Detached compete(const holdfast::Lock& lock, Arena& arena, std::size_t me,
-                        std::atomic<std::size_t>& left) {
+holdfast::support::Detached compete(const holdfast::Lock& lock, Arena& arena, std::size_t me,
+                                    std::atomic<std::size_t>& left) {
   while (!arena.over()) {
     const auto lease = (co_await lock.acquire_async()).value();
     arena.visit(me);

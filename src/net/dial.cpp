@@ -25,6 +25,8 @@ void set(int socket, int level, int option, int value) noexcept {
 
 void tune(int socket) noexcept {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  // What is lost is sent again at a steady pace: doubled each time, it would outlast a lease.
+  set(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);  // finds a dead peer of an idle connection in a minute
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);

@@ -32,6 +32,7 @@ class TlsContext {
  public:
   // Null and a problem if a file cannot be used.
   static std::shared_ptr<TlsContext> make(const TlsOptions& options, Problem& problem);
+  bool verifies() const noexcept { return verify_; }
 
  private:
   friend class Tls;

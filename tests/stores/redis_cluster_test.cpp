@@ -294,5 +294,31 @@ TEST(HostileCluster, AServerAloneIsNone) {
   EXPECT_EQ(answer.problem.errc, Errc::invalid) << answer.problem.text;
 }
 
+// The nodes name each other by their ports for TLS, and each certificate is checked.
+TEST(RedisClusterTls, TakesAndHandsOverAtEveryNode) {
+  RedisCluster cluster(Millis(1000), {.tls = support::authority().issue("IP:127.0.0.1")});
+  RedisStoreClient alice(cluster.tls_url()), bob(cluster.tls_url());
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const ClaimId hers = fresh_claim(), his = fresh_claim();
+    const Answer granted = alice.ask(name, hers);
+    ASSERT_EQ(granted.said, Said::yes) << granted.problem.text;
+    ASSERT_EQ(bob.ask(name, his, true).said, Said::queued);
+    EXPECT_EQ(alice.release(name, hers).said, Said::yes);
+    const auto count = static_cast<std::size_t>(i) + 1;
+    ASSERT_TRUE(bob.stay_until([&] { return bob.hints.grants().size() == count; }));
+    EXPECT_EQ(bob.hints.grants().back().claim, his);
+    EXPECT_EQ(bob.release(name, his).said, Said::yes);
+  }
+}
+
+TEST(RedisClusterTls, NodesWithAnothersNameAreRefused) {
+  RedisCluster cluster(Millis(1000), {.tls = support::authority().issue("DNS:other.example")});
+  RedisStoreClient alice(cluster.tls_url());
+  const Answer refused = alice.ask(alice.wanting("n", fresh_claim()), 2s);
+  EXPECT_EQ(refused.problem.errc, Errc::unavailable);
+  EXPECT_NE(refused.problem.text.find("mismatch"), std::string::npos) << refused.problem.text;
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -156,7 +156,7 @@ TEST(RedisUser, OfTheDocumentationIsEnough) {
   EXPECT_EQ(holder.guarantees().guarantees.purpose, Purpose::correctness);  // by the guard
   auto looking = server.client();
   for (const auto& entry : looking.command({"ACL", "LOG"}).items)
-    EXPECT_EQ(entry[7].text, "config|get") << "was refused";
+    EXPECT_TRUE(entry[7].text.starts_with("config")) << entry[7].text << " was refused";
 }
 
 }  // namespace

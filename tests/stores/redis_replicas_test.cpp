@@ -1,5 +1,5 @@
 // Goal: with wait_replicas nothing is granted or renewed that a failover could undo unnoticed.
-// Method: a real master with two replicas, which are stopped.
+// Method: a real master with two replicas, which are stopped; and the same in a Cluster.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -8,6 +8,7 @@
 
 #include "holdfast/holdfast.hpp"
 #include "stores/redis_client.hpp"
+#include "support/redis/cluster.hpp"
 #include "support/redis/replicas.hpp"
 #include "support/results.hpp"
 
@@ -165,6 +166,34 @@ TEST_F(RedisAcknowledged, ManyAtOnceShareOneWait) {
     EXPECT_EQ(call.value.said, Said::yes) << call.value.problem.text;
   }
   EXPECT_LE(waits() - before, 5);
+}
+
+// Each master of a Cluster has a replica of its own, and only that one is asked.
+TEST(RedisClusterAcknowledged, AcquiresCountWhenTheReplicaOfTheirSlotHasThem) {
+  support::RedisCluster cluster{Millis(60'000)};
+  auto& master = cluster.master_of(cluster.slot_of("hf:{n}"));
+  auto& replica = cluster.replica_of(master);
+  auto at_master = master.client();
+  ASSERT_TRUE(support::eventually([&] {
+    at_master.command({"SET", "{n}", "ready"});
+    return at_master.command({"WAIT", "1", "1000"}).integer == 1;
+  }));
+  const auto store = open(cluster.url() + "?wait_replicas=all").value();
+  auto lease = store.lock("n").acquire();
+  ASSERT_TRUE(support::succeeded(lease));
+  auto at_replica = replica.client();
+  at_replica.command({"READONLY"});
+  EXPECT_EQ(at_replica.command({"EXISTS", "hf:{n}"}).integer, 1);
+  EXPECT_TRUE(support::succeeded(lease->release()));
+
+  replica.stop();
+  const auto refused = store.lock("n", {.ttl = support::held_long}).try_acquire_for(1500ms);
+  ASSERT_TRUE(support::failed(refused, Errc::unavailable));
+  EXPECT_EQ(refused.error().reason(), "not_replicated") << refused.error().what();
+  const auto looker = open(cluster.url()).value();
+  EXPECT_TRUE(support::eventually_nothing_left(looker, "n"));
+  replica.resume();
+  EXPECT_TRUE(support::succeeded(support::take_at_once(store, "n")));
 }
 
 }  // namespace

@@ -185,5 +185,51 @@ TEST_F(RedisSentinel, NoReplicaIsTakenForTheMaster) {
   EXPECT_EQ(bob.ask("n", fresh_claim()).said, Said::yes);
 }
 
+// A master and a sentinel that speak TLS to each other and to us.
+class RedisSentinelTls : public testing::Test {
+ protected:
+  explicit RedisSentinelTls(const std::string& master_name = "IP:127.0.0.1")
+      : master(with_tls("redis-server", master_name)) {
+    const auto port = std::to_string(master.tls_port());
+    sentinel.client().command({"SENTINEL", "MONITOR", "m", "127.0.0.1", port, "1"});
+  }
+  static support::RedisOptions with_tls(const std::string& program, const std::string& name) {
+    return {.tls = support::authority().issue(name),
+            .config = {"tls-replication yes"},
+            .program = program};
+  }
+  std::string url() const {
+    return "redis+sentinel://127.0.0.1:" + std::to_string(sentinel.tls_port()) +
+           "/m?tls=on&ca=" + support::authority().file();
+  }
+
+  RedisServer master;
+  RedisServer sentinel{with_tls("redis-sentinel", "IP:127.0.0.1")};
+};
+
+TEST_F(RedisSentinelTls, TakesAndHandsOver) {
+  RedisStoreClient alice(url()), bob(url());
+  const ClaimId hers = fresh_claim(), his = fresh_claim();
+  const Answer granted = alice.ask("n", hers);
+  ASSERT_EQ(granted.said, Said::yes) << granted.problem.text;
+  ASSERT_EQ(bob.ask("n", his, true).said, Said::queued);
+  EXPECT_EQ(alice.release("n", hers).said, Said::yes);
+  ASSERT_TRUE(bob.stay_until([&] { return !bob.hints.grants().empty(); }));
+  EXPECT_EQ(bob.hints.grants()[0].claim, his);
+  EXPECT_EQ(bob.release("n", his).said, Said::yes);
+}
+
+class RedisSentinelTlsMisnamed : public RedisSentinelTls {
+ protected:
+  RedisSentinelTlsMisnamed() : RedisSentinelTls("DNS:other.example") {}
+};
+
+TEST_F(RedisSentinelTlsMisnamed, IsRefused) {
+  RedisStoreClient alice(url());
+  const Answer refused = alice.ask(alice.wanting("n", fresh_claim()), 2s);
+  EXPECT_EQ(refused.problem.errc, Errc::unavailable);
+  EXPECT_NE(refused.problem.text.find("mismatch"), std::string::npos) << refused.problem.text;
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -83,6 +83,14 @@ TEST(RedisTrouble, IsToldInOurWords) {
       {"ERR The user executing the script can't run this command or subcommand script: 12ab, on "
        "@user_script:27.",
        Errc::denied, "permission", Refusal::other},
+      {"ERR Error running script (call to f_12ab): @user_script:27: The user executing the script "
+       "can't run this command or subcommand",
+       Errc::denied, "permission", Refusal::other},
+      {"ERR ACL failure in script: User locks has no permissions to run the 'hset' command script: "
+       "12ab, on @user_script:27.",
+       Errc::denied, "permission", Refusal::other},
+      {"@user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.",
+       Errc::unavailable, "out_of_memory", Refusal::other},
       {"ERR max number of clients reached", Errc::unavailable, "max_clients", Refusal::other},
       {"BUSYGROUP is something else", Errc::unavailable, "server_error", Refusal::other},
       {"", Errc::unavailable, "server_error", Refusal::other},

@@ -1,5 +1,5 @@
 // tests/support/detached.hpp: the smallest coroutine: starts at once, ends by itself, returns
-// nothing.
+// nothing; for the benchmarks too.
 #pragma once
 
 #include <coroutine>

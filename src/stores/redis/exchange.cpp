@@ -97,11 +97,11 @@ void Exchange::help(const Call* call, BootTime until, int wake) noexcept try {
   me.wake = wake;
   Lock lock(mutex_);
   for (;;) {
-    flush(lock);
+    const BootTime now = flush(lock);
     const bool delivered = deliver(lock);
     if (unsent_) flush(lock);  // an answer led to the next command, maybe another's
     if (call ? call->finished() : delivered) break;  // who waits for messages looks what they were
-    if (BootClock::now() >= until) break;
+    if (now >= until) break;
     if (!(reading_[role].taken ? park(lock, me, until) : read(lock, role, until, wake))) break;
     if (call && call->finished()) break;  // another thread delivered it
   }
@@ -157,7 +157,7 @@ void Exchange::pass_on(Role role) noexcept {
   if (role == commands && std::ranges::any_of(links_, &Link::unattended)) changed();
 }
 
-void Exchange::flush(Lock& lock) {
+BootTime Exchange::flush(Lock& lock) {
   unsent_ = false;
   const BootTime now = BootClock::now();
   timed_->tick(now);
@@ -171,6 +171,7 @@ void Exchange::flush(Lock& lock) {
       link.end_send();
     }
   }
+  return now;
 }
 
 Descriptor Exchange::take_bell() noexcept {

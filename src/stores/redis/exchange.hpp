@@ -66,7 +66,7 @@ class Exchange {
   using Lock = std::unique_lock<std::mutex>;
 
   bool deliver(Lock& lock) noexcept;  // false: there was nothing
-  void flush(Lock& lock);
+  BootTime flush(Lock& lock);         // whose deadline is over by then was answered
   bool read(Lock& lock, Role role, BootTime until, int wake);  // false: `wake` is readable
   Descriptor take_bell() noexcept;
   bool park(Lock& lock, Helper& me, BootTime until);  // the same

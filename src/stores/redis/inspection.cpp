@@ -1,5 +1,7 @@
 // What `show --verbose` tells: of each server who it is, whether it knows our scripts and whether a
 // quarantine runs; and how this process is connected.
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/text.hpp"
@@ -118,17 +120,60 @@ void Stop::tell_guard(const Reply& reply) {
                     std::to_string((mark.quarantine.count() + 999) / 1000) + " s");
 }
 
+// Whether this process is told what it waits for, and may tell others. That is tried, as an ask
+// would: at first a mere try, then one that stands in line.
+class Rehearsed final : public Part<Tour> {
+ public:
+  using Part::Part;
+  void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
+  void read(const Reply&) override {}
+  void refuse(Said, const Problem& problem) noexcept override try {
+    problem_ = problem;
+  } catch (const std::bad_alloc&) {
+    problem_.errc = problem.errc;
+  }
+  void deliver(TaskPtr self) noexcept override {
+    if (problem_.errc == Errc{} && !std::exchange(in_line_, true))
+      return whole_->store.stand_in_line(std::move(self));
+    conclude();
+    ask_each<Stop>(whole_);
+  }
+
+ private:
+  void conclude() noexcept;
+
+  bool in_line_ = false;
+  Problem problem_;
+};
+
+void Rehearsed::conclude() noexcept try {
+  const std::lock_guard lock(whole_->store.mutex());
+  const Subscription& subscription = whole_->store.subscription();
+  whole_->tell("messages", subscription.open()       ? "listens for them"
+                           : subscription.refused()  ? "may not listen: waiters ask again and again"
+                           : problem_.errc != Errc{} ? "none: " + problem_.text
+                                                     : "does not listen");
+} catch (const std::bad_alloc&) {
+  whole_->lack_memory();
+}
+
+std::string tls_in(const Options& options) {
+  if (!options.tls) return "off";
+  return options.tls->verifies() ? "on; certificates are checked"
+                                 : "on; certificates are not checked: insecure=on";
+}
+
 }  // namespace
 
 void RedisStore::inspect(Pending<Inspection>& call) noexcept try {
   const auto tour = std::make_shared<Tour>(*this, call);
+  tour->tell("tls", tls_in(options_));
   {
     const std::lock_guard lock(exchange_.mutex());
     tour->tell("connections", std::to_string(exchange_.connections()));
-    tour->tell("messages", subscription_.open()      ? "listens for them"
-                           : subscription_.refused() ? "may not listen: waiters ask again and again"
-                                                     : "does not listen: nobody waits");
   }
+  if (traits_.notifies) return start(tour, [&] { send(std::make_unique<Rehearsed>(tour)); });
+  tour->tell("messages", "none: waiters ask again and again");
   ask_each<Stop>(tour);
 } catch (const std::bad_alloc&) {
   Inspection inspection;

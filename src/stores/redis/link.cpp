@@ -142,7 +142,7 @@ void Link::expire(BootTime now) {
         continue;
       }
       silent = said == Said::unknown;
-      task->refuse(said, {Errc::unavailable, reason, text});
+      task->refuse(said, task->put_off ? *task->put_off : Problem{Errc::unavailable, reason, text});
       listener_.finished(std::move(task));
     }
   };

@@ -56,7 +56,10 @@ void Router::tick(BootTime now) {
 }
 
 void Router::go_on(Rest& rest, BootTime now) noexcept try {
-  if (!rest.others) return send(std::move(rest.task), now);
+  if (!rest.others) {
+    rest.task->put_off = std::make_unique<const Problem>(std::move(rest.why));
+    return send(std::move(rest.task), now);
+  }
   each([&] { return rest.task ? std::move(rest.task) : rest.others(); }, now);
 } catch (const std::bad_alloc&) {
   if (rest.task) refuse(std::move(rest.task), {Errc::unavailable, "no_memory", {}});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 
 #include "stores/redis/exchange.hpp"
 #include "stores/redis/options.hpp"
@@ -43,6 +44,7 @@ class RedisStore final : public Backend, public Cells, private Listener {
   const Options& options() const noexcept { return options_; }
   const Setting& setting() const noexcept { return options_.setting; }
   const Subscription& subscription() const noexcept { return subscription_; }  // mutex held
+  std::mutex& mutex() noexcept { return exchange_.mutex(); }
   std::uint16_t slot_of(std::string_view name) const;
   void send(TaskPtr task) noexcept;          // no mutex held
   void stand_in_line(TaskPtr ask) noexcept;  // the same, when this process can be told

@@ -25,16 +25,15 @@ class Subscription::Subscribing final : public Task {
   Subscription& of_;
 };
 
-// An ask on its way into the line: it goes on when what was said before it on this link, the
-// SUBSCRIBE, has been answered.
-class Subscription::Passage final : public Task {
+// What must be answered before an ask may stand in line; it takes the ask along.
+class Subscription::Forerunner : public Task {
  public:
-  Passage(Subscription& of, TaskPtr ask) : of_(of), ask_(std::move(ask)) {
+  Forerunner(Subscription& of, TaskPtr&& ask) : of_(of), ask_(std::move(ask)) {
     deadline = ask_->deadline;
+    slot = ask_->slot;
   }
-  void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
   void read(const Reply&) override {
-    of_.router_.send(std::move(ask_), BootClock::now());
+    of_.let_in(std::move(ask_), BootClock::now());
     of_.routing_.exchange.changed();
   }
   void refuse(Said, const Problem&) noexcept override {
@@ -42,9 +41,46 @@ class Subscription::Passage final : public Task {
   }
   void deliver(TaskPtr) noexcept override {}
 
- private:
+  // Without memory the ask is given back, for somebody has to answer it.
+  template <class Send>
+  static void send_before(TaskPtr& ask, std::unique_ptr<Forerunner> one, Send&& send) {
+    Forerunner& sent = *one;
+    TaskPtr task = std::move(one);
+    try {
+      send(std::move(task));
+    } catch (...) {
+      if (task) ask = std::move(sent.ask_);
+      throw;
+    }
+  }
+
+ protected:
   Subscription& of_;
   TaskPtr ask_;
+};
+
+// When it is answered, so is what was said before it on this link: the SUBSCRIBE.
+class Subscription::Passage final : public Forerunner {
+ public:
+  using Forerunner::Forerunner;
+  void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
+};
+
+// The message to ourselves, where the ask itself will go. It says nothing and is not read.
+class Subscription::Rehearsal final : public Forerunner {
+ public:
+  using Forerunner::Forerunner;
+  void write(std::string& out, const Link&) override {
+    Request(out, 3) << "PUBLISH" << of_.routing_.options.setting.channel << "";
+  }
+  void read(const Reply& reply) override {
+    of_.may_tell_ = true;
+    Forerunner::read(reply);
+  }
+  void refuse(Said said, const Problem& problem) noexcept override {
+    if (problem.errc == Errc::denied) ask_->refuse(Said::no, problem);
+    Forerunner::refuse(said, problem);
+  }
 };
 
 // Something to be told to the runtime.
@@ -75,11 +111,18 @@ Subscription::Subscription(const Routing& routing, Router& router, Hints& hints)
 Subscription::~Subscription() = default;
 
 void Subscription::pass(TaskPtr&& ask, BootTime now) {
-  if (open_) return router_.send(std::move(ask), now);
+  if (open_) return let_in(std::move(ask), now);
   if (!std::exchange(wanted_, true)) subscribe(now);
   if (!link_ || refused_) return routing_.exchange.finished(std::move(ask));
-  TaskPtr passage = std::make_unique<Passage>(*this, std::move(ask));
-  routing_.exchange.submit(*link_, std::move(passage), now);
+  Forerunner::send_before(
+      ask, std::make_unique<Passage>(*this, std::move(ask)),
+      [&](TaskPtr&& task) { routing_.exchange.submit(*link_, std::move(task), now); });
+}
+
+void Subscription::let_in(TaskPtr&& ask, BootTime now) {
+  if (may_tell_) return router_.send(std::move(ask), now);
+  Forerunner::send_before(ask, std::make_unique<Rehearsal>(*this, std::move(ask)),
+                          [&](TaskPtr&& task) { router_.send(std::move(task), now); });
 }
 
 void Subscription::subscribe(BootTime now) {

@@ -4,6 +4,9 @@
 // would be passed over by a release. So such an ask goes out as a mere try; if that was refused, it
 // passes through here and is asked again when the channel is open. A channel that broke is opened
 // again by itself, and then everybody who waits looks again, for messages may have been missed.
+//
+// Who stands in line will let go one day and must be able to tell the next one. So the first ask
+// is preceded by a message to ourselves: without the right to PUBLISH it is refused, by that name.
 #pragma once
 
 #include <memory>
@@ -18,7 +21,7 @@ class Subscription {
   ~Subscription();
 
   // ── with the exchange's mutex held ──
-  bool open() const noexcept { return open_; }
+  bool open() const noexcept { return open_ && may_tell_; }
   bool refused() const noexcept { return refused_; }  // this user may not subscribe
   void pass(TaskPtr&& ask, BootTime now);  // sends it when it is open, or delivers what it has
   void pushed(const Reply& reply);
@@ -28,12 +31,15 @@ class Subscription {
 
  private:
   class Subscribing;
+  class Forerunner;
   class Passage;
+  class Rehearsal;
   class Notice;
 
   void subscribe(BootTime now);
   void listen_at(const net::Place& place, TaskQueue& unsent);
   void subscribed();
+  void let_in(TaskPtr&& ask, BootTime now);
 
   const Routing routing_;
   Router& router_;
@@ -44,6 +50,7 @@ class Subscription {
   bool subscribing_ = false;
   bool open_ = false;
   bool refused_ = false;
+  bool may_tell_ = false;
   bool missed_ = false;  // it was open before
 };
 

@@ -28,15 +28,16 @@ class Task {
   virtual void deliver(std::unique_ptr<Task> self) noexcept = 0;
 
   BootTime deadline = BootTime::max();
-  Link* via = nullptr;            // where it was sent last
-  Link* bound = nullptr;          // for this server, whatever its slot
-  std::uint16_t slot = 0;         // of its keys, in a Cluster
-  std::uint8_t redirections = 0;  // followed so far
-  bool by_text = false;           // the server did not know the script by its hash
-  bool asking = false;            // the slot is on its way to that server
-  bool replicated = false;        // counts only when replicas have it
-  bool unattended = false;        // nobody lends a thread for its answer
-  bool patient = false;           // is not refused because the server cannot be reached
+  Link* via = nullptr;                     // where it was sent last
+  Link* bound = nullptr;                   // for this server, whatever its slot
+  std::uint16_t slot = 0;                  // of its keys, in a Cluster
+  std::uint8_t redirections = 0;           // followed so far
+  bool by_text = false;                    // the server did not know the script by its hash
+  bool asking = false;                     // the slot is on its way to that server
+  bool replicated = false;                 // counts only when replicas have it
+  bool unattended = false;                 // nobody lends a thread for its answer
+  bool patient = false;                    // is not refused because the server cannot be reached
+  std::unique_ptr<const Problem> put_off;  // why it had to be sent again
 
  private:
   friend class TaskQueue;

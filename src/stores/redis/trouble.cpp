@@ -10,12 +10,16 @@ namespace holdfast::stores::redis {
 namespace {
 
 struct Row {
-  std::string_view word;  // how the error begins
+  std::string_view word;  // how the error begins; a sentence: behind ERR, or without it
   Refusal refusal;
   Errc errc;
   std::string_view reason;
   std::string_view text;
 };
+
+constexpr std::string_view rights_of_scripts =
+    "the user may not run a command that our scripts need: TIME EXISTS DEL GET SET PTTL PEXPIRE "
+    "PERSIST HGET HMGET HGETALL HKEYS HSET HDEL HINCRBY PUBLISH";
 
 constexpr Row rows[] = {
     {"NOSCRIPT", Refusal::no_script, Errc::unavailable, "no_script",
@@ -50,18 +54,19 @@ constexpr Row rows[] = {
      "the server refused the user or password"},
     {"NOPERM", Refusal::other, Errc::denied, "permission",
      "the user lacks a right on the server; give it by ACL SETUSER"},
-    {"ERR The user executing the script can't", Refusal::other, Errc::denied, "permission",
-     "the user may not run a command that our scripts need: TIME EXISTS DEL GET SET PTTL PEXPIRE "
-     "PERSIST HGET HMGET HGETALL HKEYS HSET HDEL HINCRBY PUBLISH"},
+    {"The user executing the script can't", Refusal::other, Errc::denied, "permission",
+     rights_of_scripts},
+    {"ACL failure in script", Refusal::other, Errc::denied, "permission",  // Redis 7.2, Valkey
+     rights_of_scripts},
     {"DENIED", Refusal::other, Errc::denied, "protected_mode",
      "the server is in protected mode and admits only its own machine"},
-    {"ERR max number of clients", Refusal::other, Errc::unavailable, "max_clients",
+    {"max number of clients", Refusal::other, Errc::unavailable, "max_clients",
      "the server has as many clients as it admits; raise maxclients"},
-    {"ERR invalid password", Refusal::other, Errc::denied, "authentication",
+    {"invalid password", Refusal::other, Errc::denied, "authentication",
      "the server refused the user or password"},
-    {"ERR Client sent AUTH, but no password is set", Refusal::other, Errc::denied, "authentication",
+    {"Client sent AUTH, but no password is set", Refusal::other, Errc::denied, "authentication",
      "the URL has a password, but the server knows none"},
-    {"ERR AUTH <password> called without", Refusal::other, Errc::denied, "authentication",
+    {"AUTH <password> called without", Refusal::other, Errc::denied, "authentication",
      "the URL has a password, but the server knows none"},
 };
 
@@ -69,15 +74,19 @@ constexpr Row unknown{"", Refusal::other, Errc::unavailable, "server_error",
                       "the server answered with an error"};
 
 bool begins_with(std::string_view text, std::string_view word) {
-  return text.starts_with(word) && (text.size() == word.size() || word.front() == 'E' ||
-                                    text[word.size()] == ' ' || text[word.size()] == ':');
+  constexpr std::string_view plain = "ERR ";
+  if (word.find(' ') != word.npos)
+    return text.substr(text.starts_with(plain) ? plain.size() : 0).starts_with(word);
+  return text.starts_with(word) &&
+         (text.size() == word.size() || text[word.size()] == ' ' || text[word.size()] == ':');
 }
 
 // Redis before 7 wraps what a script ran into: "ERR Error running script (call to f_…):
-// @user_script:1: WRONGTYPE Operation …", or, with a dash, "…: -OOM command not allowed …".
+// @user_script:1: WRONGTYPE Operation …", or, with a dash, "…: -OOM command not allowed …"; and
+// what a script caught and gave back begins with "@user_script".
 std::string_view unwrapped(std::string_view text) {
   constexpr std::string_view wrap = "ERR Error running script", where = "@user_script:";
-  if (!text.starts_with(wrap)) return text;
+  if (!text.starts_with(wrap) && !text.starts_with(where)) return text;
   const std::size_t at = text.rfind(where);
   if (at == std::string_view::npos) return text;
   const std::size_t colon = text.find(": ", at + where.size());

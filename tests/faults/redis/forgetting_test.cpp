@@ -19,40 +19,49 @@ class RedisForgets : public OnRedis {
   const std::string guarded = server.url() + "?guard=on&guard_ttl=3s";
 };
 
+// Somebody who holds it, and whose events are written down.
+class Owner : public Watched {
+ public:
+  Owner(const std::string& url, const std::string& name, Millis ttl)
+      : Watched(url), lease(take(name, {.ttl = ttl}).value()), name_(name) {}
+  std::string why_lost() const { return Watched::why_lost(name_); }
+  long count(Event::Kind kind) const { return Watched::count(name_, kind); }
+  long waiting() const { return support::waiting(store, name_); }
+
+  Lease lease;
+
+ private:
+  const std::string name_;
+};
+
 TEST_F(RedisForgets, S01NothingWithItsLogAndTheHolderGoesOn) {
   RedisServer keeping({.appendfsync = "always"});
-  const Watched alice(keeping.url());
-  auto lease = alice.take(name, {.ttl = 6s});
-  ASSERT_TRUE(succeeded(lease));
+  Owner alice(keeping.url(), name, 6s);
   keeping.restart();
   EXPECT_TRUE(alice.renewed_again());
-  EXPECT_TRUE(lease->valid());
-  EXPECT_EQ(alice.count(name, Event::Kind::lost), 0);
+  EXPECT_TRUE(alice.lease.valid());
+  EXPECT_EQ(alice.count(Event::Kind::lost), 0);
   EXPECT_TRUE(failed(open(keeping.url())->lock(name).try_acquire(), Errc::busy));
-  EXPECT_TRUE(succeeded(lease->release()));
+  EXPECT_TRUE(succeeded(alice.lease.release()));
 }
 
 TEST_F(RedisForgets, S02AllAtARestartAndTheHolderIsTold) {
-  const Watched alice(server.url());
-  auto lease = alice.take(name, {.ttl = 6s});
-  ASSERT_TRUE(succeeded(lease));
-  const auto lost = lease->lost();
+  Owner alice(server.url(), name, 6s);
+  const auto lost = alice.lease.lost();
   server.restart(RedisServer::Data::gone);
-  EXPECT_EQ(alice.why_lost(name), "gone");  // by its next renewal, not by the end of its time
+  EXPECT_EQ(alice.why_lost(), "gone");  // by its next renewal, not by the end of its time
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
-  EXPECT_FALSE(lease->valid());
-  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_FALSE(alice.lease.valid());
+  EXPECT_TRUE(failed(alice.lease.release(), Errc::lost));
   EXPECT_EQ(server.client().command({"EXISTS", key}).integer, 0);  // it was not made anew
   const auto next = take_at_once(open(server.url()).value(), name);
   ASSERT_TRUE(succeeded(next));
-  EXPECT_GT(next->token(), lease->token());
+  EXPECT_GT(next->token(), alice.lease.token());
 }
 
 TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
   ASSERT_TRUE(succeeded(open(guarded)->init()));
-  const Watched alice(guarded);
-  auto lease = alice.take(name, {.ttl = 2500ms});
-  ASSERT_TRUE(succeeded(lease));
+  Owner alice(guarded, name, 2500ms);
   server.restart(RedisServer::Data::gone);
   const auto bob = open(guarded).value();
   const auto refused = bob.lock(name, {.ttl = 1s}).try_acquire();
@@ -60,9 +69,9 @@ TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
   EXPECT_EQ(refused.error().reason(), "quarantine");
   const auto next = bob.lock(name, {.ttl = 1s}).acquire();
   ASSERT_TRUE(succeeded(next));
-  EXPECT_FALSE(lease->valid());
-  EXPECT_EQ(alice.count(name, Event::Kind::lost), 1);
-  EXPECT_GT(next->token(), lease->token());
+  EXPECT_FALSE(alice.lease.valid());
+  EXPECT_EQ(alice.count(Event::Kind::lost), 1);
+  EXPECT_GT(next->token(), alice.lease.token());
 }
 
 // Five in line, each by a client of its own; how many of them were inside together with another of
@@ -95,48 +104,41 @@ class Waiters {
   std::vector<std::jthread> threads_;
 };
 
-TEST_F(RedisForgets, S03AllByFlushallWithWaitersInLine) {
-  const Watched alice(server.url());
-  auto lease = alice.take(name, {.ttl = 2s});
-  ASSERT_TRUE(succeeded(lease));
-  Waiters waiters(server.url(), name, *lease, 2s);
-  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == Waiters::count; }));
+// The holder is told, and all who wait enter, one after the other.
+void flush_all(RedisClient& redis, const Owner& holder, Waiters& waiters) {
+  ASSERT_TRUE(eventually([&] { return holder.waiting() == Waiters::count; }));
   redis.command({"FLUSHALL"});
-  EXPECT_EQ(alice.why_lost(name), "gone");
+  EXPECT_EQ(holder.why_lost(), "gone");
   waiters.join();
   EXPECT_EQ(waiters.entered, Waiters::count);
   EXPECT_EQ(waiters.together, 0);
   EXPECT_TRUE(waiters.tokens_grew());
+}
+
+TEST_F(RedisForgets, S03AllByFlushallWithWaitersInLine) {
+  const Owner alice(server.url(), name, 2s);
+  Waiters waiters(server.url(), name, alice.lease, 2s);
+  flush_all(redis, alice, waiters);
   EXPECT_TRUE(eventually_nothing_left(alice.store, name));
 }
 
 TEST_F(RedisForgets, S03AllByFlushallAndTheGuardKeepsWaitersOut) {
   ASSERT_TRUE(succeeded(open(guarded)->init()));
-  const Watched alice(guarded);
-  auto lease = alice.take(name, {.ttl = 2s});
-  ASSERT_TRUE(succeeded(lease));
-  Waiters waiters(guarded, name, *lease, 2s);
-  ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == Waiters::count; }));
-  redis.command({"FLUSHALL"});
-  EXPECT_EQ(alice.why_lost(name), "gone");
-  waiters.join();
-  EXPECT_EQ(waiters.entered, Waiters::count);
-  EXPECT_EQ(waiters.together, 0);
+  const Owner alice(guarded, name, 2s);
+  Waiters waiters(guarded, name, alice.lease, 2s);
+  flush_all(redis, alice, waiters);
   EXPECT_EQ(waiters.beside_holder, 0);
-  EXPECT_TRUE(waiters.tokens_grew());
 }
 
 // No guard can see it: for up to ttl/3 there may be two, and their tokens tell them apart.
 TEST_F(RedisForgets, S04OneKeyByAnOperator) {
-  const Watched alice(server.url());
-  auto lease = alice.take(name, {.ttl = 6s});
-  ASSERT_TRUE(succeeded(lease));
+  Owner alice(server.url(), name, 6s);
   redis.command({"DEL", key});
   const auto next = open(server.url())->lock(name).try_acquire();
   ASSERT_TRUE(succeeded(next));
-  EXPECT_GT(next->token(), lease->token());
-  EXPECT_EQ(alice.why_lost(name), "gone");
-  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_GT(next->token(), alice.lease.token());
+  EXPECT_EQ(alice.why_lost(), "gone");
+  EXPECT_TRUE(failed(alice.lease.release(), Errc::lost));
   EXPECT_TRUE(next->valid());
 }
 
@@ -169,9 +171,7 @@ TEST_F(RedisForgets, S05ScriptsBetweenAnyTwoCalls) {
 }
 
 TEST_F(RedisForgets, S12AKeyThatWasEvicted) {
-  const Watched alice(server.url());
-  auto lease = alice.take(name, {.ttl = 6s});
-  ASSERT_TRUE(succeeded(lease));
+  Owner alice(server.url(), name, 6s);
   redis.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
   redis.command({"CONFIG", "SET", "maxmemory",
                  std::to_string(std::stol(redis.info("memory", "used_memory")) + (1 << 20))});
@@ -179,7 +179,7 @@ TEST_F(RedisForgets, S12AKeyThatWasEvicted) {
   for (int each = 0; each < 100 && redis.command({"EXISTS", key}).integer == 1; ++each)
     (void)redis.attempt({"SET", "load" + std::to_string(each), load});
   ASSERT_EQ(redis.command({"EXISTS", key}).integer, 0);
-  EXPECT_EQ(alice.why_lost(name), "gone");
+  EXPECT_EQ(alice.why_lost(), "gone");
 
   const auto careful = open(server.url())->lock(name, {.purpose = Purpose::correctness});
   const auto refused = careful.try_acquire();

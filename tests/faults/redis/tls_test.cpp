@@ -5,8 +5,7 @@
 
 #include <thread>
 
-#include "support/redis/server.hpp"
-#include "support/results.hpp"
+#include "faults/redis/on_redis.hpp"
 #include "support/sockets.hpp"
 
 namespace holdfast {
@@ -42,6 +41,8 @@ RedisOptions with(const Certificate& certificate) {
 bool heard_a_password(const RedisServer& server) {
   return server.client().calls().contains("auth");
 }
+
+using RedisTlsCommand = OnRedis;
 
 TEST(RedisTls, X01WhoIsTrustedIsLetIn) {
   const RedisServer server(with(authority().issue(loopback_names)));
@@ -108,6 +109,35 @@ TEST(RedisTls, X01TlsPortWithoutTls) {
   const RedisServer server(with(authority().issue(loopback_names)));
   const auto lease = tried("redis://127.0.0.1:" + std::to_string(server.tls_port()));
   ASSERT_TRUE(failed(lease, Errc::unavailable));
+}
+
+// The command says so on every run, in one line, whatever it does.
+TEST_F(RedisTlsCommand, X01UncheckedIsWarnedOf) {
+  const Authority stranger;
+  const RedisServer server(with(stranger.issue(loopback_names)));
+  const auto unchecked = at(server.tls_port(), "insecure=on");
+  for (const cli_test::Words& words :
+       {cli_test::Words{"run", name, "--", "true"}, {"ls"}, {"show", name}, {"break", name}}) {
+    const auto outcome = holdfast_on(unchecked, words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(cli_test::lines_in(outcome.err), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find("insecure=on: the store's certificate is not checked"),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(outcome.err.find("pa55"), std::string::npos) << outcome.err;
+  }
+  const auto shown = holdfast_on(unchecked, {"show", name, "--verbose"});
+  EXPECT_NE(shown.out.find("certificates are not checked: insecure=on"), std::string::npos)
+      << shown.out;
+}
+
+TEST_F(RedisTlsCommand, X01CheckedIsNotWarnedOf) {
+  const RedisServer server(with(authority().issue(loopback_names)));
+  const auto shown =
+      holdfast_on(at(server.tls_port(), with_authority), {"show", name, "--verbose"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_EQ(shown.err, "");
+  EXPECT_NE(shown.out.find("certificates are checked"), std::string::npos) << shown.out;
 }
 
 // A server, or somebody in between, that answers our hello in plain text.

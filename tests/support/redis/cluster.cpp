@@ -34,6 +34,8 @@ RedisCluster::RedisCluster(Millis node_timeout, const RedisOptions& options)
   clustered.config.insert(clustered.config.end(),
                           {"cluster-enabled yes", "cluster-migration-barrier 10",
                            "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"});
+  if (options.tls)
+    clustered.config.insert(clustered.config.end(), {"tls-cluster yes", "tls-replication yes"});
   for (int count = 0; count < 2 * masters; ++count)
     nodes_.push_back(std::make_unique<RedisServer>(clustered));
   set_node_timeout(soon);
@@ -62,8 +64,11 @@ void RedisCluster::meet() {
       for (int slot = first; slot < end; ++slot) add.push_back(std::to_string(slot));
       redis.command(add);
     }
-    for (std::size_t other = 0; other < at; ++other)
-      redis.command({"CLUSTER", "MEET", "127.0.0.1", std::to_string(nodes_[other]->port())});
+    for (std::size_t other = 0; other < at; ++other) {
+      const RedisServer& known = *nodes_[other];
+      const int port = known.tls_port() != 0 ? known.tls_port() : known.port();
+      redis.command({"CLUSTER", "MEET", "127.0.0.1", std::to_string(port)});
+    }
   }
   for (std::size_t at = masters; at < nodes_.size(); ++at) {
     const RedisCommand replicate = {"CLUSTER", "REPLICATE", id_of(*nodes_[at - masters])};
@@ -79,6 +84,13 @@ std::string RedisCluster::url() const {
   std::string hosts;
   for (const auto& node : nodes_) hosts += (hosts.empty() ? "" : ",") + node->address();
   return "redis+cluster://" + hosts;
+}
+
+std::string RedisCluster::tls_url() const {
+  std::string hosts;
+  for (const auto& node : nodes_)
+    hosts += (hosts.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(node->tls_port()));
+  return "redis+cluster://" + hosts + "?tls=on&ca=" + authority().file();
 }
 
 std::string RedisCluster::id_of(RedisServer& node) {

@@ -16,7 +16,8 @@ class RedisCluster {
   // After how long without an answer a master is replaced by its replica.
   explicit RedisCluster(Millis node_timeout = Millis(1000), const RedisOptions& options = {});
 
-  std::string url() const;  // redis+cluster://…, all nodes
+  std::string url() const;      // redis+cluster://…, all nodes
+  std::string tls_url() const;  // the same with tls=on, if they have certificates
   std::vector<std::unique_ptr<RedisServer>>& nodes() noexcept { return nodes_; }
 
   int slot_of(const std::string& key);

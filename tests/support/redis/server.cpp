@@ -1,5 +1,6 @@
 #include "support/redis/server.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -10,6 +11,12 @@ namespace {
 constexpr auto config_file = "redis.conf";
 constexpr auto log_file = "redis.log";
 constexpr auto socket_file = "redis.sock";
+
+// With HOLDFAST_TEST_REDIS=valkey the tests run on valkey-server and valkey-sentinel.
+std::string chosen(const std::string& program) {
+  const char* other = std::getenv("HOLDFAST_TEST_REDIS");
+  return other ? other + program.substr(program.find('-')) : program;
+}
 
 }  // namespace
 
@@ -73,7 +80,7 @@ RedisServer::Start RedisServer::try_start() {
   const auto written = log().size();
   process_ = std::make_unique<Process>(
       std::vector<std::string>{"sh", "-c", R"(exec setpriv --pdeathsig KILL "$@" 2>>"$0")",
-                               path(log_file), options_.program, path(config_file)},
+                               path(log_file), chosen(options_.program), path(config_file)},
       options_.environment);
   std::optional<int> ended;
   eventually([&] { return answers() || (ended = process_->wait(Millis(0))); });
