@@ -220,6 +220,7 @@ struct Traits {
   bool queues = true;        // keeps a line; otherwise an ask is answered yes or no
   bool notifies = true;      // sends granted() or look(); otherwise waiters ask again and again
   bool immediate = false;    // answers before the call returns: nobody needs to help
+  bool ordered = false;      // does what one process starts for a name in that order, as a rule
   bool durable = false;      // grants and numbers survive a restart of the store
   bool processes = true;     // can be shared by several processes
   bool cells = false;

@@ -120,6 +120,7 @@ class Gate {
   // The asks.
   void pump(const Moment& moment);
   void ask_for(Waiter& head, const Moment& moment);
+  void name_orphan(Ask& ask) const noexcept;
   bool serves(const Claim& claim, const Waiter& waiter) const noexcept;
   bool wanted(const Claim& claim) const noexcept;  // the head of the line can use it
   void pause(Claim& claim, Nanos delay, const Moment& moment);

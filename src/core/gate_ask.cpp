@@ -52,7 +52,8 @@ void Gate::pump(const Moment& moment) {
     Waiter* head = line_.front();
     if (!head) return;
     if (full()) return refuse_triers(moment.now);
-    if (head->wish->exclusive() && releasing_ > 0) return;
+    // Before our own release it would only get in line behind ourselves.
+    if (head->wish->exclusive() && releasing_ > 0 && !terms_.traits.ordered) return;
     ask_for(*head, moment);
   }
 }
@@ -78,16 +79,21 @@ void Gate::ask_for(Waiter& head, const Moment& moment) {
   ask.queue = head.queue;
   ask.fair = wish.fair;
   ask.about = about(wish);
-  // A claim of ours that may still be in the store goes in the same step: no process ever waits for
-  // its own orphan. One whose release is merely on its way needs no naming.
+  name_orphan(ask);
+  front_ = claim;
+  order(*claim, Claim::Order::ask);
+}
+
+// A claim of ours that may still be in the store goes in the same step: no process ever waits for
+// its own orphan. One whose release is merely on its way needs no naming.
+void Gate::name_orphan(Ask& ask) const noexcept {
+  if (ask.instead_ttl > Millis(0)) return;
   for (Claim* owed = owed_.front(); owed; owed = owed_.next(*owed)) {
     if (owed->releasing) continue;
     ask.instead = owed->id;
     ask.instead_ttl = owed->drop.ttl;
-    break;
+    return;
   }
-  front_ = claim;
-  order(*claim, Claim::Order::ask);
 }
 
 void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
@@ -171,6 +177,7 @@ void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment
     claim.id = claim.attempt->ask.claim = fresh_id(moment.entropy);
     claim.doubtful = false;
   }
+  name_orphan(claim.attempt->ask);
   // Cut off by a waiter's own deadline, it says nothing of the store: the next asks at once.
   if (hurried && in_time) return order(claim, Claim::Order::ask);
   if (head->queue && in_time) {

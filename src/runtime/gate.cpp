@@ -132,7 +132,7 @@ bool LiveGate::perform(core::Orders& orders) noexcept {
     Messenger::shared().lost(std::move(orders.loss[i]));
   for (std::size_t i = 0; i < orders.notes; ++i) {
     const auto& note = orders.note[i];
-    shop_->tell(note.kind, name(), note.token, Millis(0), note.reason);
+    shop_->tell(note.kind, name(), note.token, core::never, note.reason);
   }
   if (orders.notes_dropped > 0) shop_->counts.events_dropped += orders.notes_dropped;
   if (orders.hand) shop_->hand->visit(shared_from_this());

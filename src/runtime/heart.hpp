@@ -22,6 +22,7 @@ class Timer {
   // Only ever brings the time forward: one that fires early finds nothing to do and arms anew.
   // False: no memory.
   bool arm(BootTime when) noexcept;
+  bool armed() const noexcept { return when_.load(std::memory_order_relaxed) != INT64_MAX; }
 
   // A reference that keeps it alive meanwhile; null if it is about to end.
   virtual std::shared_ptr<Timer> stay() noexcept = 0;

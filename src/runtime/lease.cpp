@@ -27,10 +27,8 @@ Said give_back(Hold& hold, bool wait) noexcept {
   LiveGate& gate = gate_of(hold);
   if (hold.state.load() == Hold::State::released) return Said::yes;
   const Said said = gate.give_back(hold, wait);
-  if (hold.state.load() == Hold::State::released) {
-    const auto held = std::chrono::duration_cast<Millis>(BootClock::now() - hold.since);
-    gate.shop().tell(Event::Kind::released, gate.name(), hold.token, held, {});
-  }
+  if (hold.state.load() == Hold::State::released)
+    gate.shop().tell(Event::Kind::released, gate.name(), hold.token, hold.since, {});
   return said;
 }
 

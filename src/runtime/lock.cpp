@@ -30,13 +30,12 @@ void prepare(core::Waiter& waiter, const Place& place, Millis at_most, core::Ent
 // What became of a settled waiter.
 Result<Lease> outcome(core::Waiter& waiter, const Place& place) {
   detail::Shop& shop = *place.shop;
-  const auto waited = std::chrono::duration_cast<Millis>(BootClock::now() - waiter.arrived);
   if (waiter.hold) {
     waiter.hold->home = place.gate;
     waiter.hold->fork_epoch = shop.epoch;
     waiter.hold->awaited = !waiter.thread;
     const auto kind = waiter.handed_over ? Event::Kind::handed_over : Event::Kind::acquired;
-    shop.tell(kind, place.gate->name(), waiter.hold->token, waited, {});
+    shop.tell(kind, place.gate->name(), waiter.hold->token, waiter.arrived, {});
     return Access::lease(std::move(waiter.hold));
   }
   if (waiter.errc == Errc::busy) ++shop.counts.busy;
@@ -143,7 +142,7 @@ void Lock::unlock() const noexcept {
   if (const auto hold = place_->gate->take_from_thread()) {
     detail::give_back(*hold, true);
   } else {
-    place_->shop->tell(Event::Kind::not_held, place_->gate->name(), {}, Millis(0), "not_held");
+    place_->shop->tell(Event::Kind::not_held, place_->gate->name(), {}, core::never, "not_held");
   }
 }
 

@@ -57,7 +57,7 @@ void Messenger::called(std::unique_lock<std::mutex> lock) noexcept {
   const bool watch = !idle_ && threads_ < most_threads;
   lock.unlock();
   if (wake) some_.notify_one();
-  if (watch) arm(BootClock::now() + patience);
+  if (watch && !armed()) arm(BootClock::now() + patience);
 }
 
 void Messenger::due(std::shared_ptr<Timer>) noexcept {
@@ -113,7 +113,7 @@ bool Messenger::work(std::unique_lock<std::mutex>& lock) {
 void Messenger::leave_to_user(std::unique_lock<std::mutex>& lock) noexcept {
   const bool watch = waiting() && !idle_ && threads_ < most_threads;
   lock.unlock();
-  if (watch) arm(BootClock::now() + patience);
+  if (watch && !armed()) arm(BootClock::now() + patience);
 }
 
 bool Messenger::waiting() const noexcept {

@@ -214,7 +214,7 @@ Error Shop::error(const Problem& problem) const {
   return Error(problem.errc, problem.reason, core::shown(url) + ": " + problem.text);
 }
 
-void Shop::tell(Event::Kind kind, const std::string& name, Token token, Millis after,
+void Shop::tell(Event::Kind kind, const std::string& name, Token token, BootTime since,
                 std::string_view reason) noexcept {
   using enum Event::Kind;
   switch (kind) {
@@ -229,6 +229,9 @@ void Shop::tell(Event::Kind kind, const std::string& name, Token token, Millis a
     case handler_threw: break;
   }
   if (!options.on_event) return;
+  const auto after = since == core::never
+                         ? Millis(0)
+                         : std::chrono::duration_cast<Millis>(BootClock::now() - since);
   try {
     Event event{kind, name, token, after, std::string(reason)};
     const bool queued =

@@ -51,7 +51,7 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   Error error(const std::string& name, Errc code, const core::Failure* failure) const;
   Error error(const Problem& problem) const;
   // Counts it, and passes it on if somebody listens.
-  void tell(Event::Kind kind, const std::string& name, Token token, Millis after,
+  void tell(Event::Kind kind, const std::string& name, Token token, BootTime since,
             std::string_view reason) noexcept;
   void resume(AsyncWaiter& waiter) noexcept;
   void count_debts(std::int64_t by) noexcept;

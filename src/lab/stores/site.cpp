@@ -19,6 +19,7 @@ Site::Site(Scene& scene)
       chronicle_(scene.world, scene.plan.locks.size(), true) {
   traits_.scheme = "site";
   traits_.notifies = scene.plan.store.notifies;
+  traits_.ordered = scene.plan.seed % 3 == 0;  // said of a network that keeps no order
   traits_.cells = true;
   for (std::size_t i = 0; i < scene.plan.nodes(); ++i) {
     auto& node =

@@ -9,6 +9,7 @@ namespace {
 
 Traits traits_of(const Options& options) {
   Traits traits{.scheme = "redis", .cells = true, .expiring_cells = true};
+  traits.ordered = options.wait_replicas == 0;  // else asks have a connection of their own
   if (options.setting.string_dialect) {
     traits.rw = traits.semaphore = traits.tokens = false;
     traits.queues = traits.notifies = false;
