@@ -18,9 +18,7 @@ int lab(const Options& options) {
   const int code = errno == ENOENT ? exit_code::not_found : exit_code::not_executable;
   throw Failure{code, "no_lab",
                 "the laboratory cannot be started: " + program.string() + ": " +
-                    std::strerror(errno) +
-                    "; it is built and installed beside holdfast, where "
-                    "HOLDFAST_DEVELOPER is ON"};
+                    std::strerror(errno) + "; it is built and installed beside holdfast"};
 }
 
 }  // namespace holdfast::cli
