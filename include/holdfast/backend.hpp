@@ -197,6 +197,8 @@ struct Hints {
   virtual void gone(std::string_view name, const ClaimId& claim) noexcept = 0;
   // Session stores: a request sent at `sent` proved the session alive for `ttl` from then on.
   virtual void alive(BootTime sent, Millis ttl) noexcept = 0;
+  // Session stores: it could not be proven. Until it is again, what is held is at risk.
+  virtual void in_doubt() noexcept = 0;
 
  protected:
   ~Hints() = default;
@@ -228,6 +230,7 @@ struct Traits {
   Millis ttl_min{500};
   Millis ttl_max{std::chrono::hours(24)};
   Millis granularity{1};         // how much the store may shorten a lease
+  Millis session{0};             // a session's length, as asked for: the ttl of all its leases
   std::uint32_t handovers = 64;  // in a row inside one process; 0: a dialect, or strict order
 };
 
@@ -270,7 +273,7 @@ struct Url {
   std::map<std::string, std::string, std::less<>> options;
 };
 
-inline constexpr std::uint32_t module_version = 1;
+inline constexpr std::uint32_t module_version = 2;
 
 struct Opening {
   const Url& url;  // without the options that every store has; an unknown one is refused

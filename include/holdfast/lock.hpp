@@ -99,6 +99,7 @@ class Lock {
   }
   void unlock()
       const noexcept;  // a loss is told by events and stats, for ~scoped_lock must not throw
+  Millis ttl() const noexcept;  // of its leases: what was asked for, or the store's session
 
  private:
   friend struct detail::Access;

@@ -153,8 +153,7 @@ BootTime Gate::next_tick() const noexcept {
     }
     next = std::min(next, counted_until(*claim));
     if (!claim->renewing) next = std::min(next, claim->next_at);
-    if (!claim->at_risk && !terms_.session())
-      next = std::min(next, claim->until + claim->wish->margin - Nanos(claim->ttl) / 2);
+    if (!claim->at_risk) next = std::min(next, at_risk_from(*claim));
     for (Hold* hold = claim->holds.front(); hold; hold = claim->holds.next(*hold)) {
       if (hold->ends == never) continue;
       next = std::min(next,

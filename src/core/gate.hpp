@@ -80,6 +80,8 @@ class Gate {
   void granted(const ClaimId& id, const Answer& answer, const Moment& moment, Orders& orders);
   void look(const Moment& moment, Orders& orders);
   void gone(const ClaimId& id, const Moment& moment, Orders& orders);
+  void in_doubt(Orders& orders) noexcept;  // the session could not be proven alive …
+  void proven(Orders& orders) noexcept;    // … and was again
 
   // ── time ──
   void tick(const Moment& moment, Orders& orders);
@@ -155,6 +157,8 @@ class Gate {
   void end_holds(Claim& claim, const Moment& moment, Orders& orders);
   void tick_held(Claim& claim, const Moment& moment, Orders& orders);
   void set_until(Claim& claim);
+  BootTime at_risk_from(const Claim& claim) const noexcept;
+  void risk(Claim& claim, const char* reason, Orders& orders) const noexcept;
   BootTime counted_until(const Claim& claim) const noexcept;
   BootTime told_at(const Claim& claim, BootTime end) const noexcept;  // when lost() fires
   bool full() const noexcept;

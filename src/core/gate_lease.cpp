@@ -30,8 +30,10 @@ void Gate::handed(Claim& claim, const Moment& moment, Orders& orders) {
   if (mutated(Mutation::handed_from_arrival)) attempt.answered_at = moment.now;
   attempt.early = false;
   const auto apart = std::chrono::microseconds(attempt.early_us - attempt.answered_us);
-  const BootTime end = end_of_handed(attempt.answered_at, apart, moment.now, attempt.early_ttl,
-                                     terms_.traits.granularity);
+  const BootTime end = terms_.session()
+                           ? terms_.proven_until()
+                           : end_of_handed(attempt.answered_at, apart, moment.now,
+                                           attempt.early_ttl, terms_.traits.granularity);
   const Nanos worth = end - claim.wish->margin - moment.now;
   if (apart.count() >= 0 && worth >= Nanos(attempt.early_ttl) / 4 && !rare(Rare::confirm_handed))
     return hold_from(claim, end, attempt.early_number, attempt.early_ttl, moment, orders);

@@ -28,6 +28,7 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
     claim.until = std::max(claim.until, told_at(claim, end));
     claim.next_at = rare(Rare::renew_early) ? moment.now : renew_at(claim.sent_at, answer.ttl);
     if (mutated(Mutation::eager_renewal)) claim.next_at = claim.sent_at + Nanos(answer.ttl) / 12;
+    if (terms_.session()) claim.next_at = never;
     set_until(claim);
     if (std::exchange(claim.at_risk, false)) note(orders, Event::Kind::safe, token, "");
     note(orders, Event::Kind::renewed, token, "");
@@ -35,8 +36,7 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
     lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
   } else {
     claim.next_at = moment.now + renew_again_after(claim.ttl);
-    if (!std::exchange(claim.at_risk, true))
-      note(orders, Event::Kind::at_risk, token, "renewal_failed");
+    risk(claim, "renewal_failed", orders);
   }
 }
 
@@ -108,13 +108,31 @@ void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
     return let_go(claim, moment);
   }
   end_holds(claim, moment, orders);
-  if (claim.state != Claim::State::held || terms_.session()) return;
+  if (claim.state != Claim::State::held) return;
   const bool paused = moment.wall_ahead - claim.wall_proven > pause_limit(claim.ttl);
   if ((claim.next_at <= moment.now || paused) && !claim.renewing) order(claim, Claim::Order::renew);
-  const BootTime risk = claim.until + claim.wish->margin - Nanos(claim.ttl) / 2;
-  if (risk <= moment.now && !std::exchange(claim.at_risk, true))
-    note(orders, Event::Kind::at_risk, token_of(terms_.traits, claim.number, claim.turn),
-         "renewal_late");
+  if (at_risk_from(claim) <= moment.now) risk(claim, "renewal_late", orders);
+}
+
+BootTime Gate::at_risk_from(const Claim& claim) const noexcept {
+  return counted_until(claim) + claim.wish->margin - Nanos(claim.ttl) / 2;
+}
+
+void Gate::risk(Claim& claim, const char* reason, Orders& orders) const noexcept {
+  if (std::exchange(claim.at_risk, true)) return;
+  if (terms_.session()) terms_.session_at_risk = true;
+  note(orders, Event::Kind::at_risk, token_of(terms_.traits, claim.number, claim.turn), reason);
+}
+
+void Gate::in_doubt(Orders& orders) noexcept {
+  for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
+    if (claim->state == Claim::State::held) risk(*claim, "session_in_doubt", orders);
+}
+
+void Gate::proven(Orders& orders) noexcept {
+  for (Claim* claim = held_.front(); claim; claim = held_.next(*claim))
+    if (claim->state == Claim::State::held && std::exchange(claim->at_risk, false))
+      note(orders, Event::Kind::safe, token_of(terms_.traits, claim->number, claim->turn), "");
 }
 
 void Gate::doubt(Hold& hold, const Moment& moment) {

@@ -19,6 +19,8 @@ enum class Rare : std::uint8_t {
   keep_no_readers,    // the next reader lines up on its own
   keep_no_turn,       // nothing is handed over inside the process
   drop_with_mark,     // a release that leaves a mark, although nothing is in doubt
+  new_session,        // while a process only waits
+  answer_late,        // just before nobody would wait for it any more
   count_
 };
 

@@ -38,6 +38,7 @@ struct Terms {
   std::string about;     // who we are: host, process, program
   // Session stores: until when the session was proven alive, in nanoseconds of the boot clock.
   std::atomic<std::int64_t> session_end{BootTime::max().time_since_epoch().count()};
+  mutable std::atomic<bool> session_at_risk{false};  // some gate said so since the last proof
 
   // A user's own policy may throw; that must not end the wait.
   Nanos delay(std::uint32_t attempt, std::uint64_t random) const noexcept try {
@@ -49,6 +50,16 @@ struct Terms {
   BootTime proven_until() const noexcept {
     return BootTime(Nanos(session_end.load(std::memory_order_acquire)));
   }
+  // True if gates are to be told, for they had called it at risk.
+  bool prove_until(BootTime end) noexcept {
+    const std::int64_t later = end.time_since_epoch().count();
+    std::int64_t before = session_end.load(std::memory_order_relaxed);
+    while (before < later &&
+           !session_end.compare_exchange_weak(before, later, std::memory_order_release)) {
+    }
+    return before < later && session_at_risk.exchange(false);
+  }
+  Millis ttl_of(Millis asked) const noexcept { return session() ? traits.session : asked; }
 };
 
 // What one Lock wants; waiters point to it.

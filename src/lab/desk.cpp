@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/teeth.hpp"
 #include "lab/process.hpp"
 
 namespace holdfast::lab {
@@ -23,10 +24,12 @@ struct Desk::Open {
   std::size_t count;
   std::uint64_t life;  // of the process that waits for it
   Finish finish;       // empty once it is answered
+  BootTime deadline;
 };
 
 void Desk::send(Node& node, BootTime deadline, std::size_t count, Work work, Finish finish) {
-  const auto open = std::make_shared<Open>(Open{node, count, process_.life(), std::move(finish)});
+  const auto open =
+      std::make_shared<Open>(Open{node, count, process_.life(), std::move(finish), deadline});
   process_.at_boot(deadline, [this, open] {
     if (open->finish) answer(*open, all(open->count, Said::unknown, "timeout"));
   });
@@ -57,9 +60,12 @@ void Desk::send_back(const std::shared_ptr<Open>& open, Answers answers) {
                        [this, open, answers = std::move(answers)] {
                          if (!open->finish || open->life != process_.life()) return;
                          process_.reach(Where::after_reply);
-                         process_.after(Nanos(0), [this, open, answers] {
+                         const auto read = [this, open, answers] {
                            if (open->finish) answer(*open, answers);
-                         });
+                         };
+                         if (core::rare(core::Rare::answer_late))
+                           return process_.at_boot(open->deadline - Nanos(1), read);
+                         process_.after(Nanos(0), read);
                        });
 }
 

@@ -51,7 +51,7 @@ Expectation expectation_of(const Plan& plan) {
     if (jumps(fault)) expected.grace += Nanos(std::max<std::int64_t>(-fault.amount, 0));
   if (plan.store.guard) expected.grace += plan.store.guard_ttl;
   // A claim that was withdrawn may be back, for nobody.
-  if (forgets(plan)) expected.grace += 2 * expected.ttl;
+  if (forgets(plan) || has(plan, jumps)) expected.grace += 2 * expected.ttl;
   return expected;
 }
 

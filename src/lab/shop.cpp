@@ -99,8 +99,7 @@ void Shop::gone(std::string_view name, const ClaimId& claim) noexcept {
 }
 
 void Shop::alive(BootTime sent, Millis ttl) noexcept {
-  const auto end = core::end_of(sent, ttl, terms_.traits.granularity).time_since_epoch().count();
-  if (terms_.session_end.load() < end) terms_.session_end.store(end);
+  terms_.prove_until(core::end_of(sent, ttl, terms_.traits.granularity));
 }
 
 }  // namespace holdfast::lab

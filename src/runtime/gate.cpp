@@ -343,6 +343,12 @@ void LiveGate::granted(const ClaimId& claim, const Answer& answer) noexcept {
 void LiveGate::look() noexcept {
   step({}, [&](const auto& moment, auto& orders) { Gate::look(moment, orders); });
 }
+void LiveGate::in_doubt() noexcept {
+  step({}, [&](const auto&, auto& orders) { Gate::in_doubt(orders); });
+}
+void LiveGate::proven() noexcept {
+  step({}, [&](const auto&, auto& orders) { Gate::proven(orders); });
+}
 void LiveGate::gone(const ClaimId& claim) noexcept {
   step({}, [&](const auto& moment, auto& orders) { Gate::gone(claim, moment, orders); });
 }

@@ -60,6 +60,8 @@ class LiveGate final : public core::Gate,
   // ── the store ──
   void granted(const ClaimId& claim, const Answer& answer) noexcept;
   void look() noexcept;
+  void in_doubt() noexcept;
+  void proven() noexcept;
   void gone(const ClaimId& claim) noexcept;
   void renewed(core::Claim& claim, const Answer& answer) noexcept;
   Keep keep(const core::Claim& claim, BootTime& deadline) noexcept;  // its renewal that is due

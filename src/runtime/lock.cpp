@@ -73,6 +73,7 @@ Result<Lease> Lock::acquire(std::stop_token stop) const {
   return try_acquire_for(place_->wait, std::move(stop));
 }
 Result<Lease> Lock::try_acquire() const { return try_acquire_for(Millis(0)); }
+Millis Lock::ttl() const noexcept { return place_->wish ? place_->wish->ttl : Millis(0); }
 Acquiring Lock::acquire_async(std::stop_token stop) const { return {place_, std::move(stop)}; }
 
 // ── coroutines ──────────────────────────────────────────────────────────────────────────────────

@@ -283,22 +283,24 @@ Result<void> Shop::close(Millis at_most) {
 
 // ── hints ───────────────────────────────────────────────────────────────────────────────────────
 
+template <class Tell>
+void Inbox::for_all_gates(Tell&& tell) noexcept try {
+  if (const auto shop = shop_.lock())
+    for (const auto& gate : shop->gates()) tell(*gate);
+} catch (const std::bad_alloc&) {
+  // Whoever waits asks again in time.
+}
+
 void Inbox::granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept {
   const auto shop = shop_.lock();
   if (const auto gate = shop ? shop->find(name) : nullptr) gate->granted(claim, answer);
 }
 
 // Without a name: everywhere, for it is not known what was missed.
-void Inbox::look(std::string_view name) noexcept try {
+void Inbox::look(std::string_view name) noexcept {
+  if (name.empty()) return for_all_gates([](LiveGate& gate) { gate.look(); });
   const auto shop = shop_.lock();
-  if (!shop) return;
-  if (name.empty()) {
-    for (const auto& gate : shop->gates()) gate->look();
-  } else if (const auto gate = shop->find(name)) {
-    gate->look();
-  }
-} catch (const std::bad_alloc&) {
-  // Whoever waits asks again in time.
+  if (const auto gate = shop ? shop->find(name) : nullptr) gate->look();
 }
 
 void Inbox::gone(std::string_view name, const ClaimId& claim) noexcept {
@@ -309,12 +311,12 @@ void Inbox::gone(std::string_view name, const ClaimId& claim) noexcept {
 void Inbox::alive(BootTime sent, Millis ttl) noexcept {
   const auto shop = shop_.lock();
   if (!shop) return;
-  core::Terms& terms = shop->terms;
-  const auto end = core::end_of(sent, ttl, terms.traits.granularity).time_since_epoch().count();
-  auto before = terms.session_end.load(std::memory_order_relaxed);
-  while (before < end &&
-         !terms.session_end.compare_exchange_weak(before, end, std::memory_order_release)) {
-  }
+  if (shop->terms.prove_until(core::end_of(sent, ttl, shop->terms.traits.granularity)))
+    for_all_gates([](LiveGate& gate) { gate.proven(); });
+}
+
+void Inbox::in_doubt() noexcept {
+  for_all_gates([](LiveGate& gate) { gate.in_doubt(); });
 }
 
 }  // namespace holdfast::detail

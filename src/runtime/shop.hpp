@@ -91,8 +91,12 @@ class Inbox final : public Hints {
   void look(std::string_view name) noexcept override;
   void gone(std::string_view name, const ClaimId& claim) noexcept override;
   void alive(BootTime sent, Millis ttl) noexcept override;
+  void in_doubt() noexcept override;
 
  private:
+  template <class Tell>
+  void for_all_gates(Tell&& tell) noexcept;
+
   const std::weak_ptr<Shop> shop_;
 };
 

@@ -35,7 +35,8 @@ std::optional<Error> check_name(const std::string& name, const std::string& pref
   return std::nullopt;
 }
 
-std::optional<Error> check_options(const LockOptions& options, const Traits& traits) {
+std::optional<Error> check_options(const LockOptions& options, const core::Terms& terms) {
+  const Traits& traits = terms.traits;
   const Millis most = std::min(traits.ttl_max, longest_ttl);
   if (options.ttl < traits.ttl_min || options.ttl > most)
     return refusal("ttl must be from " + in_millis(traits.ttl_min) + " to " + in_millis(most) +
@@ -47,7 +48,7 @@ std::optional<Error> check_options(const LockOptions& options, const Traits& tra
     return refusal("hold_at_most must be positive", "bad_hold_at_most");
   if (options.lock_delay < Millis(0) || options.lock_delay > longest_ttl)
     return refusal("lock_delay must be from 0 to 30 days", "bad_lock_delay");
-  if (options.margin < Millis(0) || options.margin > options.ttl / 2)
+  if (options.margin < Millis(0) || options.margin > terms.ttl_of(options.ttl) / 2)
     return refusal("margin must be from 0 to half of the ttl", "bad_margin");
   if (options.label.size() > longest_label)
     return refusal("label must be at most 1024 bytes long", "bad_label");
@@ -98,7 +99,7 @@ Lock make_lock(const std::shared_ptr<Shop>& shop, const std::string& name,
   place->wait = options.wait;
   place->owner = entrant(options.owner);
   place->verdict = check_name(name, shop->prefix);
-  if (!place->verdict) place->verdict = check_options(options, traits);
+  if (!place->verdict) place->verdict = check_options(options, shop->terms);
   if (!place->verdict) place->verdict = check_kind(kind, capacity, weight, traits);
   if (place->verdict) return Access::lock(std::move(place));
 
@@ -107,11 +108,11 @@ Lock make_lock(const std::shared_ptr<Shop>& shop, const std::string& name,
   wish.kind = kind;
   wish.capacity = capacity;
   wish.weight = weight;
-  wish.ttl = options.ttl;
+  wish.ttl = shop->terms.ttl_of(options.ttl);
   wish.hold_at_most = options.hold_at_most;
   wish.lock_delay = options.lock_delay;
   wish.margin =
-      options.margin > Millis(0) ? core::Nanos(options.margin) : core::default_margin(options.ttl);
+      options.margin > Millis(0) ? core::Nanos(options.margin) : core::default_margin(wish.ttl);
   wish.purpose = options.purpose;
   wish.fair = options.fair;
   if (!options.label.empty())

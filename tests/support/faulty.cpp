@@ -81,6 +81,7 @@ class Messages final : public Hints {
     if (!lost()) client_.gone(name, claim);
   }
   void alive(BootTime sent, Millis ttl) noexcept override { client_.alive(sent, ttl); }
+  void in_doubt() noexcept override { client_.in_doubt(); }
 
  private:
   bool lost() {

@@ -191,6 +191,50 @@ TEST_F(GateTest, ADebtToASessionIsNotForgivenByTime) {
   EXPECT_EQ(process(0).debts(), 0U);
 }
 
+TEST_F(GateTest, ASessionInDoubtIsARiskOnceAndProvenASafetyOnce) {
+  world.terms.traits.validity = Validity::session;
+  auto& client = want(0);
+  pass(Millis(10));
+  ASSERT_TRUE(client.hold);
+  const auto told = [&](auto&& event) {
+    std::vector<Event::Kind> kinds;
+    process(0).step([&](const auto&, Orders& orders) {
+      event(orders);
+      for (std::size_t i = 0; i < orders.notes; ++i) kinds.push_back(orders.note[i].kind);
+    });
+    return kinds;
+  };
+  const auto doubt = [&](Orders& orders) { process(0).in_doubt(orders); };
+  const auto prove = [&](Orders& orders) { process(0).proven(orders); };
+  using Kinds = std::vector<Event::Kind>;
+  EXPECT_EQ(told(prove), Kinds{});
+  EXPECT_EQ(told(doubt), Kinds{Event::Kind::at_risk});
+  EXPECT_EQ(told(doubt), Kinds{});
+  EXPECT_TRUE(world.terms.session_at_risk);
+  EXPECT_EQ(told(prove), Kinds{Event::Kind::safe});
+  EXPECT_TRUE(client.hold->valid(world.now(), Nanos(0)));
+}
+
+// Nothing renews a session's claim but the session; its validity is that of the last proof.
+TEST_F(GateTest, ASessionsClaimEndsWithTheLastProof) {
+  world.terms.traits.validity = Validity::session;
+  world.terms.session_end = 0;
+  world.terms.prove_until(world.now() + seconds(10));
+  auto& client = want(0);
+  pass(Millis(10));
+  ASSERT_TRUE(client.hold);
+  const auto asked = world.asks;
+  pass(seconds(9));
+  EXPECT_TRUE(world.terms.session_at_risk) << "less than half of the ttl is left";
+  EXPECT_TRUE(world.terms.prove_until(world.now() + seconds(10)));
+  pass(seconds(9));
+  EXPECT_TRUE(client.hold->valid(world.now(), Nanos(0)));
+  pass(seconds(1));
+  EXPECT_FALSE(client.hold->valid(world.now(), Nanos(0)));
+  EXPECT_EQ(client.hold->state, Hold::State::lost);
+  EXPECT_EQ(world.asks, asked);
+}
+
 // Granted by a message that was lost, and revoked before it was heard of: nobody else lets it go.
 TEST_F(GateTest, WhatWasRevokedBeforeItWasHeardOfIsLetGo) {
   auto& first = want(0);

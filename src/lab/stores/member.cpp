@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/teeth.hpp"
 #include "lab/gate_step.hpp"
 
 namespace holdfast::lab {
@@ -48,7 +49,9 @@ void Member::gone(const Mine& mine) {
 
 // Before anything is sent: a session that nobody has heard for so long may be over.
 void Member::settle_session() {
-  if (now() - proven_ >= Nanos(store_.timeout())) end_session(false);
+  const bool over = now() - proven_ >= Nanos(store_.timeout());
+  const bool only_waits = std::ranges::none_of(mine_, &Mine::held);
+  if (over || (only_waits && core::rare(core::Rare::new_session))) end_session(false);
 }
 
 void Member::send(BootTime deadline, std::size_t count, Step step, Desk::Finish finish) {

@@ -1,89 +1,19 @@
 #include "stores/common/blocking.hpp"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 #include <new>
 #include <type_traits>
 #include <utility>
 
-#include "runtime/forks.hpp"
-#include "stores/common/clock.hpp"
-
 namespace holdfast::stores {
 namespace {
-
-using namespace std::chrono_literals;
 
 // Short enough to need no memory of their own.
 Problem no_memory() { return {Errc::unavailable, "no_memory", "out of memory"}; }
 Problem too_late() { return {Errc::unavailable, "too_slow", "out of time"}; }
 
-// What a sleeping thread is woken by. A condition variable could not wait for `wake` as well.
-class Bell {
- public:
-  Bell() noexcept : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoch_(detail::fork_epoch()) {}
-  ~Bell() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
-
-  static Bell& of_this_thread() noexcept {
-    thread_local Bell bell;
-    // A forked child would share the counter with its parent, and take the parent's calls.
-    if (bell.epoch_ != detail::fork_epoch() || bell.fd_ < 0) {
-      if (bell.fd_ >= 0) close(bell.fd_);
-      bell.fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-      bell.epoch_ = detail::fork_epoch();
-    }
-    return bell;
-  }
-  int fd() const noexcept { return fd_; }
-  void ring() noexcept { eventfd_write(fd_, 1); }
-  void hush() noexcept {
-    eventfd_t rung = 0;
-    eventfd_read(fd_, &rung);
-  }
-
- private:
-  int fd_;
-  std::uint64_t epoch_;
-};
-
 }  // namespace
-
-// Where a thread sleeps: in the list from construction to destruction, changed under the mutex
-// only. A bell is rung under that mutex, unlike all other wake-ups here, because the sleeper may
-// leave and close it as soon as it can have the mutex.
-struct Blocking::Seat {
-  Seat(Blocking& owner_, const Call* call_) noexcept
-      : owner(owner_), call(call_), next(std::exchange(owner_.seats_, this)) {}
-  void leave() noexcept {
-    Seat** at = &owner.seats_;
-    while (*at != this) at = &(*at)->next;
-    *at = next;
-    if (rung) bell.hush();
-  }
-  void ring() noexcept {
-    if (!std::exchange(rung, true)) bell.ring();
-  }
-  // Sleeps; false if `wake` turned readable. Without a descriptor for its bell it looks often.
-  bool sleep(BootTime until, int wake, int messages) const noexcept {
-    pollfd polled[] = {{wake, POLLIN, 0}, {bell.fd(), POLLIN, 0}, {messages, POLLIN, 0}};
-    if (bell.fd() < 0) until = std::min(until, BootClock::now() + 1ms);
-    poll_until(polled, until);
-    return polled[0].revents == 0;
-  }
-
-  Blocking& owner;
-  const Call* call;  // null: stays for messages
-  Seat* next;
-  Bell& bell = Bell::of_this_thread();
-  bool rung = false;
-};
 
 // ── starting ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -188,16 +118,16 @@ void Blocking::put_back(std::vector<Request>& batch) noexcept {
 // The client is free: one of those who sleep takes it if there is work.
 void Blocking::ring_next() noexcept {
   if (queued_.empty()) return;
-  for (Seat* seat = seats_; seat; seat = seat->next)
-    if (seat->call && queued(*seat->call)) return seat->ring();
+  if (auto* next =
+          seats_.find([&](const auto& seat) { return seat.call() && queued(*seat.call()); }))
+    next->ring();
 }
 
 void Blocking::deliver(std::vector<Request>& batch) noexcept {
   for (Request& request : batch) {
     request.deliver();
     std::lock_guard lock(mutex_);
-    for (Seat* seat = seats_; seat; seat = seat->next)
-      if (seat->call && seat->call->finished()) seat->ring();
+    seats_.ring_finished();
   }
 }
 
@@ -211,9 +141,9 @@ bool Blocking::sit(const Call& call, BootTime until, int wake) noexcept {
   std::unique_lock lock(mutex_);
   if (call.finished() || (!busy_ && !queued_.empty())) return true;
   const BootTime limit = queued(call) ? std::min(until, call.deadline) : until;
-  Seat seat(*this, &call);
+  Seats::Seat seat(seats_, &call);
   lock.unlock();
-  const bool awake = seat.sleep(limit, wake, -1);
+  const bool awake = seat.sleep(limit, wake);
   lock.lock();
   seat.leave();
   lock.unlock();
@@ -249,7 +179,7 @@ bool Blocking::answer_overdue() noexcept {
 void Blocking::stay(BootTime until, int wake) noexcept {
   for (;;) {
     std::unique_lock lock(mutex_);
-    Seat seat(*this, nullptr);
+    Seats::Seat seat(seats_, nullptr);
     BootTime limit = until;
     for (const Request& request : queued_) limit = std::min(limit, request.call().deadline);
     lock.unlock();
@@ -268,8 +198,7 @@ void Blocking::stay(BootTime until, int wake) noexcept {
 
 void Blocking::rouse() noexcept {
   std::lock_guard lock(mutex_);
-  for (Seat* seat = seats_; seat; seat = seat->next)
-    if (!seat->call) seat->ring();
+  seats_.ring_all([](const auto& seat) { return !seat.call(); });
 }
 
 }  // namespace holdfast::stores

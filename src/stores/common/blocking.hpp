@@ -14,6 +14,7 @@
 
 #include "holdfast/backend.hpp"
 #include "stores/common/request.hpp"
+#include "stores/common/seats.hpp"
 
 namespace holdfast::stores {
 
@@ -52,8 +53,6 @@ class Blocking : public Backend, public Cells {
   void rouse() noexcept;
 
  private:
-  struct Seat;
-
   template <class Question, class Reply, class Delivered>
   void start(Started<Question, Reply, Delivered> started) noexcept;
   bool work() noexcept;
@@ -67,8 +66,8 @@ class Blocking : public Backend, public Cells {
 
   std::mutex mutex_;
   std::vector<Request> queued_;
-  Seat* seats_ = nullptr;  // those who sleep in help()
-  bool busy_ = false;      // somebody has the client
+  Seats seats_;
+  bool busy_ = false;  // somebody has the client
 };
 
 }  // namespace holdfast::stores

@@ -1,0 +1,148 @@
+#include "stores/common/courier.hpp"
+
+#include <algorithm>
+
+namespace holdfast::stores {
+
+// ── calls ────────────────────────────────────────────────────────────────────────────────────────
+
+bool Courier::Open::answered() const noexcept {
+  const std::lock_guard lock(courier_.mutex_);
+  return !open_;
+}
+
+void Courier::Open::sent() noexcept {
+  const std::lock_guard lock(courier_.mutex_);
+  sent_ = true;
+}
+
+void Courier::Open::trouble(Problem problem) noexcept {
+  const std::lock_guard lock(courier_.mutex_);
+  std::swap(trouble_, problem);
+}
+
+void Courier::enter(std::shared_ptr<Open> open) {
+  const std::lock_guard lock(mutex_);
+  open->place_ = open_.size();
+  const BootTime deadline = open->deadline_;
+  open_.push_back(std::move(open));
+  if (deadline >= std::exchange(deadline_, std::min(deadline_, deadline))) return;
+  if (deadline < tick_due_) ring_one(nullptr);  // who sleeps must wake earlier now
+}
+
+std::shared_ptr<Courier::Open> Courier::close(Open& open) noexcept {
+  if (!std::exchange(open.open_, false)) return nullptr;
+  std::shared_ptr<Open> closed = std::move(open_[open.place_]);
+  if (open.place_ + 1 != open_.size()) {
+    open_[open.place_] = std::move(open_.back());
+    open_[open.place_]->place_ = open.place_;
+  }
+  open_.pop_back();
+  return closed;
+}
+
+void Courier::give_up_overdue(BootTime now) noexcept {
+  deadline_ = BootTime::max();
+  for (std::size_t i = open_.size(); i-- > 0;) {
+    Open& open = *open_[i];
+    if (open.deadline_ > now) {
+      deadline_ = std::min(deadline_, open.deadline_);
+      continue;
+    }
+    auto closed = close(open);
+    closed->give_up(open.sent_ ? Said::unknown : Said::no, std::move(open.trouble_));
+    put_down(std::move(closed), open.call_);
+  }
+}
+
+// ── letters ──────────────────────────────────────────────────────────────────────────────────────
+
+void Courier::put_down(std::shared_ptr<Letter> letter, const Call* call) noexcept {
+  if (letter) {
+    Letter* added = letter.get();
+    (first_ ? last_->next_ : first_) = std::move(letter);
+    last_ = added;
+  }
+  if (!carrying_) ring_one(call);
+}
+
+// The one that stands behind the call, else one that stays for messages, else any.
+void Courier::ring_one(const Call* call) noexcept {
+  Seats::Seat* found = nullptr;
+  if (call) found = seats_.find([&](const auto& seat) { return seat.call() == call; });
+  if (!found) found = seats_.find([](const auto& seat) { return !seat.call(); });
+  if (!found) found = seats_.find([](const auto&) { return true; });
+  if (found) found->ring();
+}
+
+// True if anything was handed over. Only one thread does it at a time, so the order is kept.
+bool Courier::carry(std::unique_lock<std::mutex>& lock) noexcept {
+  if (carrying_) return false;
+  bool any = false;
+  carrying_ = true;
+  for (;;) {
+    const BootTime now = BootClock::now();
+    if (deadline_ <= now) give_up_overdue(now);
+    if (has_letters()) {
+      any = true;
+      carry_all(lock);
+    } else if (tick_due_ <= now) {
+      run_tick(lock, now);
+    } else {
+      break;
+    }
+  }
+  carrying_ = false;
+  return any;
+}
+
+void Courier::carry_all(std::unique_lock<std::mutex>& lock) noexcept {
+  if (std::exchange(missed_, false)) {
+    lock.unlock();
+    hints_.look({});
+    lock.lock();
+  }
+  while (first_) {
+    std::shared_ptr<Letter> letter = std::move(first_);
+    first_ = std::move(letter->next_);
+    lock.unlock();
+    letter->hand_over();
+    letter.reset();
+    lock.lock();
+    seats_.ring_finished();
+  }
+}
+
+void Courier::run_tick(std::unique_lock<std::mutex>& lock, BootTime now) noexcept {
+  tick_due_ = BootTime::max();
+  lock.unlock();
+  const BootTime next = tick_(now);
+  lock.lock();
+  tick_due_ = std::min(tick_due_, next);
+}
+
+void Courier::tick_at(BootTime at) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (at >= tick_due_) return;
+  tick_due_ = at;
+  if (!carrying_ && at < deadline_) ring_one(nullptr);
+}
+
+// ── helping ──────────────────────────────────────────────────────────────────────────────────────
+
+void Courier::help(const Call* call, BootTime until, int wake) noexcept {
+  std::unique_lock lock(mutex_);
+  for (bool awake = true;;) {
+    const bool told = carry(lock);
+    if (call ? call->finished() : told) return;
+    if (!awake || BootClock::now() >= until) return;
+    Seats::Seat seat(seats_, call);
+    const BootTime limit = carrying_ ? until : std::min({until, tick_due_, deadline_});
+    lock.unlock();
+    awake = seat.sleep(limit, wake);
+    lock.lock();
+    seat.leave();
+  }
+}
+
+}  // namespace holdfast::stores

@@ -1,0 +1,176 @@
+// stores/common/courier.hpp: for clients that answer on threads of their own.
+//
+// Nothing of the core runs on such a thread. An answer or a hint is put down here and handed over,
+// in that order, by a thread that helps: one at a time, with no mutex held; the one that stands
+// behind the call, if it sleeps here. So the client's threads never wait for anybody, and a store
+// may end on any thread that helps.
+//
+// A call that is still open at its deadline is answered here: `unknown` if it was sent, else `no`.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stores/common/seats.hpp"
+
+namespace holdfast::stores {
+
+class Courier {
+ public:
+  class Letter {
+   public:
+    virtual ~Letter() = default;
+
+   private:
+    friend class Courier;
+    virtual void hand_over() noexcept = 0;
+    std::shared_ptr<Letter> next_;
+  };
+
+  // A call that was started and is not answered. Whoever works on it keeps a reference. The first
+  // answer counts; what comes later is ignored.
+  class Open : public Letter {
+   public:
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+
+    bool answered() const noexcept;
+    void sent() noexcept;                    // from now on it may have been applied
+    void trouble(Problem problem) noexcept;  // what to say if its deadline comes
+
+   protected:
+    Open(Courier& courier, const Call& call) noexcept
+        : courier_(courier), call_(&call), deadline_(call.deadline) {}
+    ~Open() override = default;
+
+    Courier& courier_;
+
+   private:
+    friend class Courier;
+    virtual void give_up(Said said, Problem problem) noexcept = 0;  // writes the answer
+
+    const Call* const call_;
+    const BootTime deadline_;
+    std::size_t place_ = 0;
+    bool open_ = true;
+    bool sent_ = false;
+    Problem trouble_{Errc::unavailable, "too_slow", "the store did not answer in time"};
+  };
+
+  template <class R>
+  class Reply final : public Open {
+   public:
+    static constexpr bool several = std::is_same_v<R, std::span<Answer>>;
+    using Kept = std::conditional_t<several, std::vector<Answer>, R>;
+
+    Reply(Courier& courier, Pending<R>& call, std::size_t count)
+        : Open(courier, call), pending_(call) {
+      if constexpr (several) kept_.resize(count);
+    }
+    void answer(Kept kept) noexcept {
+      const std::lock_guard lock(courier_.mutex_);
+      auto self = courier_.close(*this);
+      if (!self) return;
+      kept_ = std::move(kept);
+      courier_.put_down(std::move(self), &pending_);
+    }
+
+   private:
+    void give_up(Said said, Problem problem) noexcept override;
+    void hand_over() noexcept override {
+      if constexpr (several) {
+        pending_.done(std::span(kept_));
+      } else {
+        pending_.done(std::move(kept_));
+      }
+    }
+
+    Pending<R>& pending_;
+    Kept kept_{};
+  };
+  template <class R>
+  using Ticket = std::shared_ptr<Reply<R>>;
+
+  // `tick` is called by a thread that helps when it is due, and says when it is due again.
+  Courier(Hints& hints, std::function<BootTime(BootTime now)> tick)
+      : hints_(hints), tick_(std::move(tick)) {}
+
+  // `count`: of a call for several. Throws bad_alloc, and leaves the call to be answered.
+  template <class R>
+  Ticket<R> open(Pending<R>& call, std::size_t count = 0) {
+    auto ticket = std::make_shared<Reply<R>>(*this, call, count);
+    enter(ticket);
+    return ticket;
+  }
+
+  // A hint, in its order with the answers: tell([=](Hints& hints) { hints.gone(name, claim); }).
+  template <class Hint>
+  void tell(Hint hint) noexcept {
+    std::shared_ptr<Letter> letter;
+    try {
+      letter = std::make_shared<Told<Hint>>(hints_, std::move(hint));
+    } catch (const std::bad_alloc&) {
+    }
+    const std::lock_guard lock(mutex_);
+    if (!letter) missed_ = true;
+    put_down(std::move(letter), nullptr);
+  }
+
+  void tick_at(BootTime at) noexcept;  // or before
+  void help(const Call* call, BootTime until, int wake) noexcept;
+
+ private:
+  template <class Hint>
+  struct Told final : Letter {
+    Told(Hints& to, Hint what) : hints(to), hint(std::move(what)) {}
+    void hand_over() noexcept override { hint(hints); }
+    Hints& hints;
+    Hint hint;
+  };
+
+  void enter(std::shared_ptr<Open> open);
+  std::shared_ptr<Open> close(Open& open) noexcept;  // null: it was answered
+  void put_down(std::shared_ptr<Letter> letter, const Call* call) noexcept;
+  void ring_one(const Call* call) noexcept;
+  bool carry(std::unique_lock<std::mutex>& lock) noexcept;
+  void carry_all(std::unique_lock<std::mutex>& lock) noexcept;
+  void run_tick(std::unique_lock<std::mutex>& lock, BootTime now) noexcept;
+  void give_up_overdue(BootTime now) noexcept;
+  bool has_letters() const noexcept { return first_ || missed_; }
+
+  Hints& hints_;
+  const std::function<BootTime(BootTime now)> tick_;
+  mutable std::mutex mutex_;
+  Seats seats_;
+  std::vector<std::shared_ptr<Open>> open_;
+  std::shared_ptr<Letter> first_;
+  Letter* last_ = nullptr;
+  BootTime tick_due_ = BootTime::max();
+  BootTime deadline_ = BootTime::max();  // not later than the first of those that are open
+  bool carrying_ = false;
+  bool missed_ = false;  // there was no memory for a hint
+};
+
+template <class R>
+void Courier::Reply<R>::give_up(Said said, Problem problem) noexcept {
+  if constexpr (several) {
+    for (Answer& answer : kept_) {
+      answer.said = said;
+      try {
+        answer.problem = problem;
+      } catch (const std::bad_alloc&) {
+        answer.problem.errc = problem.errc;
+      }
+    }
+  } else {
+    if constexpr (requires { kept_.said; }) kept_.said = said;
+    kept_.problem = std::move(problem);
+  }
+}
+
+}  // namespace holdfast::stores

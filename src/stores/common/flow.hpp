@@ -1,0 +1,36 @@
+// stores/common/flow.hpp: work that waits for a client in between, written as one function.
+//
+// It starts at once, goes on upon whichever thread brings what it waits for, and ends itself.
+// Without memory it ends where it is: its tickets are answered at their deadlines.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <new>
+
+namespace holdfast::stores {
+
+struct Flow {
+  struct promise_type {
+    static void* operator new(std::size_t size) noexcept {
+      return ::operator new(size, std::nothrow);
+    }
+    static void operator delete(void* frame) noexcept { ::operator delete(frame); }
+    static Flow get_return_object_on_allocation_failure() noexcept { return {}; }
+    Flow get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept {
+      try {
+        throw;
+      } catch (const std::bad_alloc&) {
+      } catch (...) {
+        std::terminate();
+      }
+    }
+  };
+};
+
+}  // namespace holdfast::stores

@@ -1,0 +1,52 @@
+#include "stores/common/seats.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "runtime/forks.hpp"
+#include "stores/common/clock.hpp"
+
+namespace holdfast::stores {
+
+Bell::Bell() noexcept : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoch_(detail::fork_epoch()) {}
+
+Bell::~Bell() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Bell& Bell::of_this_thread() noexcept {
+  thread_local Bell bell;
+  // A forked child would share the counter with its parent, and take the parent's calls.
+  if (bell.epoch_ != detail::fork_epoch() || bell.fd_ < 0) {
+    if (bell.fd_ >= 0) close(bell.fd_);
+    bell.fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bell.epoch_ = detail::fork_epoch();
+  }
+  return bell;
+}
+
+void Bell::ring() noexcept { eventfd_write(fd_, 1); }
+
+void Bell::hush() noexcept {
+  eventfd_t rung = 0;
+  eventfd_read(fd_, &rung);
+}
+
+void Seats::Seat::leave() noexcept {
+  Seat** at = &seats_.first_;
+  while (*at != this) at = &(*at)->next_;
+  *at = next_;
+  if (rung_) bell_.hush();
+}
+
+// Without a descriptor for its bell it looks often.
+bool Seats::Seat::sleep(BootTime until, int wake, int messages) const noexcept {
+  pollfd polled[] = {{wake, POLLIN, 0}, {bell_.fd(), POLLIN, 0}, {messages, POLLIN, 0}};
+  if (bell_.fd() < 0) until = std::min(until, BootClock::now() + Millis(1));
+  poll_until(polled, until);
+  return polled[0].revents == 0;
+}
+
+}  // namespace holdfast::stores
