@@ -18,8 +18,7 @@ constexpr Millis clear_up_within = 1s;
 
 class Guard {
  public:
-  Guard(const Job& job, int line)
-      : job_(job), line_(line), store_(open(job.location.url).value()) {}
+  Guard(Job& job, int line);
   int run();
 
  private:
@@ -32,6 +31,12 @@ class Guard {
   bool paused_ = false;
   int signal_ = 0;  // that ends the wait
 };
+
+// Where the store has a session, that one's length is the ttl of every lease.
+Guard::Guard(Job& job, int line) : job_(job), line_(line), store_(open(job.location.url).value()) {
+  job.timing = Timing(store_.lock(job.options.name, {.ttl = job.options.ttl}).ttl());
+  job.pulse.beat.store(job.timing.beat);
+}
 
 int Guard::run() {
   auto lease = acquire();

@@ -16,8 +16,9 @@ constexpr std::int64_t nanoseconds(Millis span) { return std::chrono::nanosecond
 
 }  // namespace
 
-Timing::Timing(Millis ttl) noexcept
-    : margin(std::max<Millis>(200ms, ttl / 10)),
+Timing::Timing(Millis given) noexcept
+    : ttl(given),
+      margin(std::max<Millis>(200ms, ttl / 10)),
       grace(nanoseconds(std::min<Millis>(ttl / 6, 5s))),
       beat(nanoseconds(ttl) / 6),
       silence(nanoseconds(ttl) / 100 * 99 - grace - nanoseconds(margin)) {}
@@ -34,7 +35,7 @@ void tell(const Job& job, const std::string& line) {
 
 void tell_acquired(const Job& job, Token token) {
   tell(job, "acquired token=" + std::to_string(token.value) +
-                " ttl=" + std::to_string(job.options.ttl.count()) + "ms");
+                " ttl=" + std::to_string(job.timing.ttl.count()) + "ms");
 }
 
 void tell_loss(const Job& job, const std::string& why) {

@@ -29,7 +29,8 @@
 namespace holdfast::cli {
 
 struct Timing {
-  explicit Timing(Millis ttl) noexcept;
+  explicit Timing(Millis given) noexcept;
+  Millis ttl;
   Millis margin;         // g
   std::int64_t grace;    // k; nanoseconds from here on
   std::int64_t beat;     // how often each shows that it is alive
@@ -41,6 +42,7 @@ struct Pulse {
   std::atomic<std::int64_t> supervisor_at{0};  // when the supervisor last ran
   std::atomic<std::int64_t> until{0};          // SIGKILL then, unless it moves; 0: nothing runs
   std::atomic<pid_t> group{0};                 // the command's process group; 0: not started
+  std::atomic<std::int64_t> beat{0};  // how often the supervisor must run; 0: not yet known
   std::atomic<bool> loss_told{false};
 };
 
@@ -61,7 +63,7 @@ struct Job {
   Chain chain;
   std::string program;       // the command's file …
   std::span<char*> command;  // … and its arguments, with a null pointer behind them
-  Timing timing;
+  Timing timing;  // of the ttl that was asked for; the guard's, of the one that the store gives
   Pulse& pulse;
   sigset_t user_signals;  // the mask that the user gave us
   bool children_ignored;  // SIGCHLD was ignored when we were started

@@ -21,6 +21,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr std::int64_t leave_within = 90'000'000;  // nanoseconds; the promise is 100 ms
+constexpr std::int64_t first_beat = 100'000'000;   // until the guard knows the ttl
 
 class Supervisor {
  public:
@@ -89,7 +90,8 @@ int Supervisor::run() {
 void Supervisor::beat() noexcept {
   const auto now = boot_now();
   job_.pulse.supervisor_at.store(now);
-  auto next = now + job_.timing.beat;
+  const auto beat = job_.pulse.beat.load();
+  auto next = now + (beat != 0 ? beat : first_beat);
   if (const auto until = job_.pulse.until.load()) next = std::min(next, until);
   if (leave_at_ > now) next = std::min(next, leave_at_);
   timer_.arm(next);

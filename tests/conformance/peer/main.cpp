@@ -7,6 +7,9 @@
 //   renewed                    how many renewals so far
 //   visit NAME FOLDER ROUNDS [OPTION…]
 //                              clean | intruder: acquires, visits a Witness, releases
+//   toil NAME FOLDER WHO MS [OPTION…]
+//                              INTRUDERS LOSSES TROUBLES, counted in that time: acquires, stays in
+//                              a Journal for a while, releases, and goes on after every loss
 //   crowd NAME COUNT [OPTION…] ok: that many coroutines wait for it, and give it back at once
 //   served                     how many of those had it
 //   exit, quick_exit           ends with all that is held
@@ -34,6 +37,7 @@
 #include "peer/limits.hpp"
 #include "peer/wall_clock.hpp"
 #include "support/detached.hpp"
+#include "support/journal.hpp"
 #include "support/witness.hpp"
 
 namespace holdfast::support {
@@ -143,6 +147,33 @@ class Client {
     return clean ? "clean" : "intruder";
   }
 
+  std::string toil(Words& words) {
+    using Clock = std::chrono::steady_clock;
+    const auto name = next<std::string>(words);
+    const Journal journal(next<std::string>(words));
+    const int who = next<int>(words);
+    const auto end = Clock::now() + Millis(next<long>(words));
+    const auto wanted = lock(name, words);
+    int intruders = 0, losses = 0, troubles = 0;
+    while (Clock::now() < end) {
+      auto lease = wanted.try_acquire_for(Millis(60'000));
+      if (!lease) {
+        ++troubles;
+        continue;
+      }
+      if (const auto inside = journal.enter(who, lease->token())) {
+        const auto enough = Clock::now() + Millis(3);
+        while (Clock::now() < enough && lease->valid()) std::this_thread::sleep_for(Millis(1));
+      } else if (lease->valid()) {
+        ++intruders;
+      }
+      if (const auto released = lease->release(); !released)
+        losses += released.error().errc() == Errc::lost;
+    }
+    return std::to_string(intruders) + " " + std::to_string(losses) + " " +
+           std::to_string(troubles);
+  }
+
   static Detached wait_for(Lock wanted, std::atomic<int>& served) {
     const auto lease = co_await wanted.acquire_async();
     if (lease) ++served;
@@ -202,6 +233,7 @@ const std::map<std::string, Client::Command>& Client::commands() {
       {"release", &Client::release},
       {"listed", &Client::listed},
       {"visit", &Client::visit},
+      {"toil", &Client::toil},
       {"crowd", &Client::crowd},
       {"served", [](Client& client, Words&) { return std::to_string(client.served_.load()); }},
       {"wild_clock", &Client::wild_clock},
