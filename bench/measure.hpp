@@ -114,6 +114,11 @@ inline void print(const Line& line) {
               line.goal.verdict(line.measured.median).c_str());
 }
 
+// Said of what could not be measured here.
+inline void print_missing(const std::string& what, const std::string& why) {
+  std::printf("%s\t-\t%s\t-\t-\t-\n", what.c_str(), why.c_str());
+}
+
 // ── programs ─────────────────────────────────────────────────────────────────────────────────────
 
 struct Place {

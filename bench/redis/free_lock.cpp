@@ -1,5 +1,6 @@
 // Goal: one thread takes and gives a free lock at least 0.9 times as often as a bare blocking
 // client that sends as many requests, which are two.
+#include "pairs.hpp"
 #include "redis/scene.hpp"
 
 namespace {
@@ -8,16 +9,6 @@ using bench::Goal;
 namespace redis = bench::redis;
 
 constexpr int rounds = 15;
-
-template <class Pair>
-double pairs_a_second(double span, Pair&& pair) {
-  int pairs = 0;
-  const auto end = bench::Clock::now() + std::chrono::duration<double>(span);
-  const double seconds = bench::seconds_of([&] {
-    for (; bench::Clock::now() < end; ++pairs) pair();
-  });
-  return pairs / seconds;
-}
 
 void measure(const redis::Scene& scene) {
   const double span = scene.seconds(0.4);
@@ -33,8 +24,8 @@ void measure(const redis::Scene& scene) {
     scripts.expect_dropped(bare.next());
   };
 
-  bench::Side ours{"ours", [&] { return pairs_a_second(span, our_pair); }};
-  bench::Side beside{"bare", [&] { return pairs_a_second(span, bare_pair); }};
+  bench::Side ours{"ours", [&] { return bench::pairs_a_second(span, our_pair); }};
+  bench::Side beside{"bare", [&] { return bench::pairs_a_second(span, bare_pair); }};
   bench::in_rotation(rounds, scene.only(), {&ours, &beside});
   bench::print_ratio("acquire + release, free, 1 thread / blocking client", ours, beside, "/s",
                      {Goal::Side::at_least, 0.9});

@@ -199,6 +199,8 @@ struct Hints {
   virtual void alive(BootTime sent, Millis ttl) noexcept = 0;
   // Session stores: it could not be proven. Until it is again, what is held is at risk.
   virtual void in_doubt() noexcept = 0;
+  // It works, but not as well as it should: once for each problem. The user gets a warning.
+  virtual void warn(const Problem& problem) noexcept = 0;
 
  protected:
   ~Hints() = default;
@@ -225,6 +227,7 @@ struct Traits {
   bool ordered = false;      // does what one process starts for a name in that order, as a rule
   bool durable = false;      // grants and numbers survive a restart of the store
   bool processes = true;     // can be shared by several processes
+  bool forks = true;         // a forked child may open it anew
   bool cells = false;
   bool expiring_cells = false;
   Millis ttl_min{500};

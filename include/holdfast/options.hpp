@@ -56,12 +56,14 @@ struct Event {
     released,  // after: how long it was held
     not_held,  // unlock() of what was not held: nothing changed
     handler_threw,
+    warning,  // the store works, but not as well as it should; text: why, no name
   };
   Kind kind{};
   std::string name;
   Token token;
   Millis after{0};
   std::string reason;  // a stable word, where there is one
+  std::string text{};  // one line, of a warning
 };
 
 struct StoreOptions {

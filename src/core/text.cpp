@@ -41,6 +41,11 @@ std::size_t printable(std::string_view rest) {
   return length;
 }
 
+constexpr bool is_plain(unsigned char c) {
+  if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return true;
+  return std::string_view("-._~:@+=,;").find(static_cast<char>(c)) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string escaped(std::string_view bytes, std::size_t most) {
@@ -57,6 +62,20 @@ std::string escaped(std::string_view bytes, std::size_t most) {
     }
   }
   return out;
+}
+
+void append_encoded(std::string& out, std::string_view bytes) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_plain(byte)) {
+      out += c;
+    } else {
+      out += '%';
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    }
+  }
 }
 
 std::optional<std::string> percent_decoded(std::string_view text) {

@@ -11,6 +11,9 @@ namespace holdfast::core {
 // Longer than `most` bytes is cut and ends in "…".
 std::string escaped(std::string_view bytes, std::size_t most = 512);
 
+// As a part of a key or path: all but letters, digits and -._~:@+=,; as %NN.
+void append_encoded(std::string& out, std::string_view bytes);
+
 // %NN undone; nothing if a % is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 

@@ -30,6 +30,7 @@ class Shop final : public Hints {
   void look(std::string_view name) noexcept override;
   void gone(std::string_view name, const ClaimId& claim) noexcept override;
   void alive(BootTime sent, Millis ttl) noexcept override;
+  void warn(const Problem&) noexcept override {}
   void in_doubt() noexcept override {}  // the simulated ones say nothing of it
 
  private:

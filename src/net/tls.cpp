@@ -69,11 +69,18 @@ bool TlsContext::load(const TlsOptions& options, Problem& problem) {
   const std::string& ca = options.ca_file;
   const std::string& certificate = options.certificate_file;
   const std::string& key = options.key_file;
+  revoked_file_ = options.revoked_file;
 
   if (ca.empty())
     ::SSL_CTX_set_default_verify_paths(context_.get());
   else if (::SSL_CTX_load_verify_file(context_.get(), ca.c_str()) != 1)
     return unusable("cannot use the CA file", ca, problem);
+
+  if (!read_revoked())
+    return unusable("cannot use the list of revoked certificates", revoked_file_, problem);
+  if (!revoked_file_.empty())
+    ::X509_STORE_set_flags(::SSL_CTX_get_cert_store(context_.get()),
+                           X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
 
   if (certificate.empty() != key.empty()) {
     problem = {Errc::invalid, "tls",
@@ -86,6 +93,15 @@ bool TlsContext::load(const TlsOptions& options, Problem& problem) {
   if (::SSL_CTX_use_PrivateKey_file(context_.get(), key.c_str(), SSL_FILETYPE_PEM) != 1)
     return unusable("cannot use the key", key, problem);
   return true;
+}
+
+// Such lists are short-lived, so each connection reads them again: the newest counts, and what
+// cannot be read any more changes nothing.
+bool TlsContext::read_revoked() const noexcept {
+  if (revoked_file_.empty()) return true;
+  ::X509_STORE* const store = ::SSL_CTX_get_cert_store(context_.get());
+  ::X509_LOOKUP* const files = ::X509_STORE_add_lookup(store, ::X509_LOOKUP_file());
+  return files && ::X509_load_crl_file(files, revoked_file_.c_str(), X509_FILETYPE_PEM) > 0;
 }
 
 // ── one connection ───────────────────────────────────────────────────────────────────────────────
@@ -102,6 +118,7 @@ Tls::Tls(std::shared_ptr<const TlsContext> context, std::string host)
   const bool address = is_address(host_);
   if (!address && !host_.empty()) ::SSL_set_tlsext_host_name(ssl_.get(), host_.c_str());
   if (!context_->verify_) return;
+  if (!context_->read_revoked()) ::ERR_clear_error();
   const int asked =
       address ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), host_.c_str())
               : ::SSL_set1_host(ssl_.get(), host_.c_str());

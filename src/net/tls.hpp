@@ -24,6 +24,7 @@ struct TlsOptions {
   std::string ca_file{};           // PEM; none: those whom the system trusts
   std::string certificate_file{};  // PEM, with its chain: who we are, if the server wants to know
   std::string key_file{};          // PEM, not encrypted
+  std::string revoked_file{};      // PEM: each authority's list; none: nothing is taken as revoked
   bool verify = true;              // the server's certificate, and that it is for this host
 };
 
@@ -38,12 +39,14 @@ class TlsContext {
   friend class Tls;
   explicit TlsContext(bool verify);
   bool load(const TlsOptions& options, Problem& problem);
+  bool read_revoked() const noexcept;
 
   struct Free {
     void operator()(ssl_ctx_st* context) const noexcept;
   };
   std::unique_ptr<ssl_ctx_st, Free> context_;
   bool verify_;
+  std::string revoked_file_;
 };
 
 // One connection, the client's side. One thread at a time.

@@ -27,6 +27,9 @@ constexpr Known known[] = {
     {"redis+unix", "redis"},
     {"redis+sentinel", "redis"},
     {"redis+cluster", "redis"},
+    {"zookeeper", "zookeeper"},
+    {"etcd", "etcd"},
+    {"etcds", "etcd"},
 };
 
 struct Loaded {

@@ -226,26 +226,38 @@ void Shop::tell(Event::Kind kind, const std::string& name, Token token, BootTime
     case released: ++counts.released; break;
     case safe:
     case not_held:
-    case handler_threw: break;
+    case handler_threw:
+    case warning: break;
   }
   if (!options.on_event) return;
   const auto after = since == core::never
                          ? Millis(0)
                          : std::chrono::duration_cast<Millis>(BootClock::now() - since);
   try {
-    Event event{kind, name, token, after, std::string(reason)};
-    const bool queued =
-        Messenger::shared().tell([shop = shared_from_this(), event = std::move(event)] {
-          try {
-            shop->options.on_event(event);
-          } catch (...) {
-            ++shop->counts.handlers_threw;
-          }
-        });
-    if (!queued) ++counts.events_dropped;
+    pass_on({kind, name, token, after, std::string(reason)});
   } catch (const std::bad_alloc&) {
     ++counts.events_dropped;
   }
+}
+
+void Shop::warn(const Problem& problem) noexcept try {
+  Event event{.kind = Event::Kind::warning, .name = {}, .token = {}, .reason = problem.reason};
+  event.text = core::shown(url) + ": " + problem.text;
+  if (options.on_event) pass_on(std::move(event));
+} catch (const std::bad_alloc&) {
+  ++counts.events_dropped;
+}
+
+void Shop::pass_on(Event event) {
+  const bool queued =
+      Messenger::shared().tell([shop = shared_from_this(), event = std::move(event)] {
+        try {
+          shop->options.on_event(event);
+        } catch (...) {
+          ++shop->counts.handlers_threw;
+        }
+      });
+  if (!queued) ++counts.events_dropped;
 }
 
 void Shop::resume(AsyncWaiter& waiter) noexcept {
@@ -317,6 +329,10 @@ void Inbox::alive(BootTime sent, Millis ttl) noexcept {
 
 void Inbox::in_doubt() noexcept {
   for_all_gates([](LiveGate& gate) { gate.in_doubt(); });
+}
+
+void Inbox::warn(const Problem& problem) noexcept {
+  if (const auto shop = shop_.lock()) shop->warn(problem);
 }
 
 }  // namespace holdfast::detail

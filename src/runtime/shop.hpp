@@ -53,6 +53,7 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   // Counts it, and passes it on if somebody listens.
   void tell(Event::Kind kind, const std::string& name, Token token, BootTime since,
             std::string_view reason) noexcept;
+  void warn(const Problem& problem) noexcept;
   void resume(AsyncWaiter& waiter) noexcept;
   void count_debts(std::int64_t by) noexcept;
   bool await_debts(BootTime until) noexcept;  // true: all are paid
@@ -70,6 +71,7 @@ struct Shop final : std::enable_shared_from_this<Shop> {
 
  private:
   friend class Inbox;
+  void pass_on(Event event);  // if somebody listens
   std::shared_ptr<LiveGate> find(std::string_view name) noexcept;
 
   std::mutex gates_mutex_;
@@ -91,6 +93,7 @@ class Inbox final : public Hints {
   void look(std::string_view name) noexcept override;
   void gone(std::string_view name, const ClaimId& claim) noexcept override;
   void alive(BootTime sent, Millis ttl) noexcept override;
+  void warn(const Problem& problem) noexcept override;
   void in_doubt() noexcept override;
 
  private:

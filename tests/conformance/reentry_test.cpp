@@ -158,7 +158,7 @@ TEST_P(Reentry, AfterALossIsRefused) {
   FaultyClient alice(world.url());
   const auto lock = alice.store().lock(name, {.ttl = 700ms});
   lock.lock();
-  alice.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+  alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
   ASSERT_TRUE(eventually([&] { return alice.store().stats().lost == 1; }));
   alice.heal();
   const auto code = [&] {
@@ -181,7 +181,7 @@ TEST_P(Reentry, OfAHandleAfterALossIsRefused) {
   const auto lock = alice.store().lock(name, {.ttl = 700ms, .owner = Owner::fresh()});
   auto first = lock.acquire();
   ASSERT_TRUE(succeeded(first));
-  alice.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+  alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
   ASSERT_TRUE(eventually([&] { return !first->valid(); }));
   alice.heal();
   EXPECT_TRUE(failed(lock.try_acquire(), Errc::lost));

@@ -155,7 +155,7 @@ TEST_P(Standard, WithLockTellsWhenTheLeaseEndedBeforeTheBody) {
   FaultyClient carol(world.url());
   bool ran = false;
   const auto result = carol.store().with_lock(name, {.ttl = 600ms}, [&](const Lease& lease) {
-    carol.inject({.fault = Fault::lost_request, .calls = renewals, .count = for_good});
+    carol.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
     ran = eventually([&] { return !lease.valid(); });
     return 1;
   });

@@ -2,14 +2,14 @@
 
 acquire NAME TTL WAIT       held | busy (in seconds)
 release NAME                released | not_owned
-visit NAME FOLDER ROUNDS    clean | intruder: what support/witness.cpp does, under the lock
+visit NAME FOLDER ROUNDS    clean | intruder: acquires, visits a witness, releases
 """
-import fcntl
-import os
 import sys
 
 import redis
 from redis.exceptions import LockNotOwnedError
+
+import lines
 
 client = redis.Redis(port=int(sys.argv[1]))
 locks = {}
@@ -31,24 +31,10 @@ def release(name):
 
 def visit(name, folder, rounds):
     clean = True
-    counter = os.path.join(folder, "counter")
     for _ in range(int(rounds)):
         with client.lock(name, timeout=30, sleep=0.002):
-            with open(os.path.join(folder, "door"), "a") as door:
-                try:
-                    fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    clean = False
-                before = 0
-                if os.path.exists(counter):
-                    with open(counter) as file:
-                        before = int(file.read() or 0)
-                with open(counter, "w") as file:
-                    file.write(str(before + 1))
+            clean &= lines.visit(folder)
     return "clean" if clean else "intruder"
 
 
-print("ready", flush=True)
-for line in sys.stdin:
-    command, *words = line.split()
-    print({"acquire": acquire, "release": release, "visit": visit}[command](*words), flush=True)
+lines.serve(acquire=acquire, release=release, visit=visit)

@@ -18,14 +18,15 @@ using namespace support;
 class RedisPy : public testing::Test {
  protected:
   void SetUp() override {
-    peer = std::make_unique<Process>(
-        std::vector<std::string>{HOLDFAST_INTEROP "/python", HOLDFAST_INTEROP_VENV,
-                                 HOLDFAST_INTEROP "/redis_py.py", std::to_string(server.port())});
+    const std::string here = HOLDFAST_INTEROP;
+    const std::string venv = HOLDFAST_INTEROP_BUILD "/redis_py";
+    peer = std::make_unique<Process>(std::vector<std::string>{
+        here + "/python", "redis", venv, here + "/redis_py.py", std::to_string(server.port())});
     try {
       if (peer->read(Millis(150'000)) == "ready") return;
     } catch (const std::exception&) {
     }
-    GTEST_SKIP() << "redis-py could not be installed into " HOLDFAST_INTEROP_VENV;
+    GTEST_SKIP() << "redis-py could not be installed into " << venv;
   }
 
   RedisServer server;

@@ -76,6 +76,7 @@ class RecordingHints final : public Hints {
     note([&] { gone_.push_back(claim); });
   }
   void alive(BootTime, Millis) noexcept override {}
+  void warn(const Problem&) noexcept override {}
   void in_doubt() noexcept override {}
 
   std::vector<Granted> grants() const { return copy(grants_); }

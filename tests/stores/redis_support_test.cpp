@@ -109,7 +109,7 @@ TEST(RedisClusterTest, MovesSlotsAndFailsOver) {
 }
 
 TEST(LenderTest, LendsEachToOneAlone) {
-  for (const auto& row : all_store_cases()) {
+  for (const auto& row : store_cases()) {
     if (row.host != Host::lender) continue;
     SCOPED_TRACE(row.name);
     const World first(row);
@@ -131,7 +131,7 @@ TEST(LenderTest, LendsItEmpty) {
 }
 
 TEST(LenderTest, RestartsWhatIsOnLoan) {
-  for (const auto& row : all_store_cases()) {
+  for (const auto& row : store_cases()) {
     if (row.host != Host::lender) continue;
     SCOPED_TRACE(row.name);
     World world(row);

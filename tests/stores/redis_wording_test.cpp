@@ -161,6 +161,18 @@ TEST(RedisAnswers, OfAnotherShapeAreCorrupt) {
   }
 }
 
+TEST(RedisAnswers, OfAReleaseThatNobodyWasToldOf) {
+  std::vector<Answer> answers(2);
+  const Reply reply[] = {integer(7), integer(0), integer(3), bulk("silenced")};
+  EXPECT_TRUE(read_release(array({reply, 3}), answers));
+  EXPECT_FALSE(read_release(array(reply), answers));
+  EXPECT_EQ(answers[0].said, Said::yes);
+  EXPECT_EQ(answers[1].said, Said::gone);
+  const Reply strange[] = {integer(7), integer(0), integer(3), bulk("?")};
+  read_release(array(strange), answers);
+  EXPECT_EQ(answers[0].said, Said::unknown);
+}
+
 TEST(RedisMessages, AreReadOrNone) {
   const std::string good = "g0123456789abcdef12 30000 99 hf:{a%2Fb}";
   Message message;

@@ -165,6 +165,60 @@ TEST_F(TlsTest, RefusesWhatHasExpired) {
   EXPECT_TRUE(fails("expired", "localhost", trusting, {expired}));
 }
 
+// The list that each authority in the chain must have given out.
+class TlsRevocation : public TlsTest {
+ protected:
+  void list(std::initializer_list<std::string> parts) {
+    std::ofstream whole(checking.revoked_file);
+    for (const std::string& part : parts) whole << std::ifstream(part).rdbuf();
+  }
+
+  const TempFolder folder;
+  const Authority root, below = root.below();
+  const Certificate by_root = root.issue(loopback_names), by_below = below.issue(loopback_names);
+  const TlsOptions checking{.ca_file = root.file(), .revoked_file = folder.path() / "revoked"};
+};
+
+TEST_F(TlsRevocation, RefusesWhatWasRevoked) {
+  list({root.revoked({}), below.revoked({})});
+  EXPECT_TRUE(works("localhost", checking, {by_root}));
+  EXPECT_TRUE(works("localhost", checking, {by_below}));
+  list({root.revoked({by_root}), below.revoked({by_below})});
+  EXPECT_TRUE(fails("certificate revoked", "localhost", checking, {by_root}));
+  EXPECT_TRUE(fails("certificate revoked", "localhost", checking, {by_below}));
+  EXPECT_TRUE(works("localhost", {.ca_file = root.file()}, {by_root}));
+}
+
+TEST_F(TlsRevocation, RefusesWhomARevokedAuthoritySigned) {
+  list({root.revoked({below.certificate()}), below.revoked({})});
+  EXPECT_TRUE(fails("certificate revoked", "localhost", checking, {by_below}));
+  EXPECT_TRUE(works("localhost", checking, {by_root}));
+}
+
+TEST_F(TlsRevocation, RefusesWhereAListIsMissing) {
+  list({root.revoked({})});
+  EXPECT_TRUE(fails("unable to get certificate CRL", "localhost", checking, {by_below}));
+  EXPECT_TRUE(works("localhost", checking, {by_root}));
+}
+
+TEST_F(TlsRevocation, ReadsANewerListWithTheNextConnection) {
+  list({root.revoked({})});
+  const auto context = TlsContext::make(checking, problem);
+  ASSERT_TRUE(context) << problem.text;
+  const auto accepted = [&] {
+    server.emplace(ServerOptions{by_root});
+    tls = std::make_unique<Tls>(context, "localhost");
+    return talk();
+  };
+  EXPECT_TRUE(accepted()) << problem.text;
+  list({root.revoked({by_root})});
+  EXPECT_FALSE(accepted());
+  std::filesystem::remove(checking.revoked_file);  // changes nothing
+  EXPECT_FALSE(accepted());
+  list({root.revoked({})});
+  EXPECT_TRUE(accepted()) << problem.text;
+}
+
 TEST_F(TlsTest, RefusesOldVersions) {
   EXPECT_TRUE(fails("version", "localhost", trusting, {for_loopback, {}, TLS1_1_VERSION}));
 }
@@ -235,9 +289,11 @@ TEST_F(TlsTest, NamesAFileThatCannotBeUsed) {
   std::ofstream(locked) << "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"
                            "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
                            "AAAAAAAAAAAAAAAAAAAAAA==\n-----END RSA PRIVATE KEY-----\n";
-  const auto& [file, key] = for_loopback;
+  const auto& [file, key, _] = for_loopback;
   const std::string foreign_key = authority().issue("DNS:client").key;
   EXPECT_TRUE(refused({absent}, absent)) << problem.text;
+  EXPECT_TRUE(refused({.revoked_file = absent}, absent)) << problem.text;
+  EXPECT_TRUE(refused({.revoked_file = file}, file)) << problem.text;  // a certificate, no list
   EXPECT_TRUE(refused({{}, absent, key}, absent)) << problem.text;
   EXPECT_TRUE(refused({{}, file, absent}, absent)) << problem.text;
   EXPECT_TRUE(refused({{}, file, locked}, locked)) << problem.text;

@@ -24,7 +24,7 @@ struct FaultyClient::Plan {
   std::optional<Injection> injection;
   int counted = 0;
   int injected = 0;
-  std::array<int, 4> seen{};
+  std::array<int, 5> seen{};
   bool lose_hints = false;
   std::atomic<int> readers = 0;
   std::vector<std::function<void(Backend&)>> late;
@@ -32,6 +32,7 @@ struct FaultyClient::Plan {
   Hints* client = nullptr;
   Traits traits;
   Manners manners;
+  std::optional<std::pair<BootTime, Millis>> lost_proof{};
 
   std::optional<Fault> strike(Calls kind) {
     const std::lock_guard guard(mutex);
@@ -80,7 +81,15 @@ class Messages final : public Hints {
   void gone(std::string_view name, const ClaimId& claim) noexcept override {
     if (!lost()) client_.gone(name, claim);
   }
-  void alive(BootTime sent, Millis ttl) noexcept override { client_.alive(sent, ttl); }
+  void warn(const Problem& problem) noexcept override { client_.warn(problem); }
+  void alive(BootTime sent, Millis ttl) noexcept override {
+    if (!plan_->strike(proofs)) return client_.alive(sent, ttl);
+    {
+      const std::lock_guard guard(plan_->mutex);
+      plan_->lost_proof = {sent, ttl};
+    }
+    client_.in_doubt();
+  }
   void in_doubt() noexcept override { client_.in_doubt(); }
 
  private:
@@ -361,10 +370,16 @@ void FaultyClient::inject(const Injection& injection) {
   plan_->counted = plan_->injected = 0;
 }
 
+// A session is proven now and then only: the last proof that was lost stands for the next.
 void FaultyClient::heal() {
-  const std::lock_guard guard(plan_->mutex);
-  plan_->injection.reset();
-  plan_->lose_hints = false;
+  std::optional<std::pair<BootTime, Millis>> proof;
+  {
+    const std::lock_guard guard(plan_->mutex);
+    plan_->injection.reset();
+    plan_->lose_hints = false;
+    proof.swap(plan_->lost_proof);
+  }
+  if (proof) plan_->client->alive(proof->first, proof->second);
 }
 
 void FaultyClient::lose_hints(bool lose) {

@@ -30,6 +30,8 @@ enum class Fault : std::uint8_t {
 using Calls = unsigned;
 inline constexpr Calls asks = 1, renewals = 2, releases = 4, lists = 8;
 inline constexpr Calls changes = asks | renewals | releases;
+inline constexpr Calls proofs = 16;                  // no calls: messages that a session was alive
+inline constexpr Calls keeping = renewals | proofs;  // what keeps a lease
 
 struct Injection {
   Fault fault = Fault::lost_reply;
@@ -38,6 +40,12 @@ struct Injection {
   int count = 1;          // and how many in a row
 };
 inline constexpr int for_good = 1 << 30;
+
+// What has to fail so that a lease ends at the store. A session lives on below these faults: there
+// the client itself lets go of what it lost.
+constexpr Calls ending(const Traits& traits) {
+  return traits.validity == Validity::claim ? renewals | releases : proofs;
+}
 
 // What the real store can do and is not to do here, so that simpler ones are tested before they
 // exist.

@@ -1,4 +1,5 @@
-// tests/support/files.hpp: a folder that goes away with the test, and what /proc says about us.
+// tests/support/files.hpp: a folder that goes away with the test, texts in it, and what /proc says
+// about us.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +19,8 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
+
+std::string text_of(const std::filesystem::path& file);  // "" if there is none
 
 // A number from /proc/self/status: "Threads", or "VmRSS" in KiB.
 long own_status(std::string_view field);

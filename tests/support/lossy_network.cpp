@@ -52,8 +52,7 @@ LossyNetwork::LossyNetwork() : outside_(::open("/proc/thread-self/ns/net", O_RDO
 LossyNetwork::~LossyNetwork() { ::setns(outside_.get(), CLONE_NEWNET); }
 
 void LossyNetwork::lose_three_of_ten() const {
-  nft("add rule inet loss arriving tcp flags & psh == psh numgen inc mod 10 { 0, 3, 7 } counter "
-      "drop");
+  nft("add rule inet loss arriving meta l4proto tcp numgen random mod 10 < 3 counter drop");
 }
 
 long LossyNetwork::lost() const {

@@ -25,10 +25,8 @@ class LossyNetwork {
   bool usable() const noexcept { return why_not_.empty(); }
   const std::string& why_not() const noexcept { return why_not_; }
 
-  // Of those with data, either way. Evenly: by chance alone TCP itself needs two seconds for one
-  // round trip of fourteen, and minutes for a few.
-  void lose_three_of_ten() const;
-  long lost() const;  // so far
+  void lose_three_of_ten() const;  // by chance, either way, whatever is in them
+  long lost() const;               // so far
 
  private:
   Descriptor outside_;

@@ -109,4 +109,13 @@ std::optional<int> Process::wait(Millis bound) {
   return status_;
 }
 
+std::unique_ptr<Process> start_server(const std::vector<std::string>& command,
+                                      const std::string& log_file,
+                                      const std::vector<std::string>& environment) {
+  std::vector<std::string> words = {"sh", "-c", R"(exec setpriv --pdeathsig KILL "$@" >>"$0" 2>&1)",
+                                    log_file};
+  words.insert(words.end(), command.begin(), command.end());
+  return std::make_unique<Process>(words, environment);
+}
+
 }  // namespace holdfast::support

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,5 +44,11 @@ class Process {
   std::string unread_;
   std::optional<int> status_;
 };
+
+// A server: what it says goes into its log, and should we die first, it ends with the thread that
+// started it.
+std::unique_ptr<Process> start_server(const std::vector<std::string>& command,
+                                      const std::string& log_file,
+                                      const std::vector<std::string>& environment = {});
 
 }  // namespace holdfast::support

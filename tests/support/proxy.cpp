@@ -40,6 +40,7 @@ struct Connection {
   Descriptor client;
   Descriptor server;
   std::array<Lane, 2> lanes{Lane{&client, &server}, Lane{&server, &client}};  // by Way
+  std::string opening{};  // the first piece of requests
   bool dead = false;
 };
 
@@ -52,7 +53,8 @@ struct Cut {
 
 // All that heal() undoes.
 struct Weather {
-  std::array<bool, 2> held{};  // by Way
+  std::array<bool, 2> held{};              // by Way
+  std::optional<std::string> held_text{};  // in an opening: both ways of its connection
   Millis delay{0};
   bool trickle = false;
   bool refuses = false;
@@ -64,8 +66,8 @@ struct Weather {
 // Lives on one thread, but for the door by which changes come in.
 class Proxy::Traffic {
  public:
-  Traffic(const Listener& listener, int server_port)
-      : listener_(listener), server_port_(server_port) {}
+  Traffic(const Listener& listener, int server_port, Millis patience)
+      : listener_(listener), server_port_(server_port), patience_(patience) {}
 
   void run(const std::stop_token& stop) {
     while (!stop.stop_requested()) turn();
@@ -94,6 +96,7 @@ class Proxy::Traffic {
 
   Weather weather;
   Counts counts;
+  std::pair<std::string, std::string> rewriting;  // one text into another
 
  private:
   void turn() {
@@ -119,8 +122,14 @@ class Proxy::Traffic {
     if ((polled[0].revents & POLLIN) != 0) let_in();
   }
 
-  bool may_pass(std::size_t way, const Lane& lane, Clock::time_point now) const {
-    return !weather.held[way] && !lane.pieces.empty() && lane.pieces.front().due <= now;
+  bool is_held(const Connection& connection, std::size_t way) const {
+    const auto& text = weather.held_text;
+    return weather.held[way] || (text && connection.opening.find(*text) != std::string::npos);
+  }
+
+  bool may_pass(const Connection& connection, std::size_t way, Clock::time_point now) const {
+    const auto& pieces = connection.lanes[way].pieces;
+    return !is_held(connection, way) && !pieces.empty() && pieces.front().due <= now;
   }
 
   short wanted(const Connection& connection, const Descriptor& end, Clock::time_point now) const {
@@ -128,7 +137,7 @@ class Proxy::Traffic {
     for (std::size_t way = 0; way < 2; ++way) {
       const auto& lane = connection.lanes[way];
       if (lane.from == &end && !lane.ended && lane.kept < most_kept) events |= POLLIN;
-      if (lane.to == &end && may_pass(way, lane, now)) events |= POLLOUT;
+      if (lane.to == &end && may_pass(connection, way, now)) events |= POLLOUT;
     }
     return events;
   }
@@ -137,7 +146,8 @@ class Proxy::Traffic {
     auto next = Clock::time_point::max();
     for (const auto& connection : connections_)
       for (std::size_t way = 0; way < 2; ++way)
-        if (const auto& lane = connection.lanes[way]; !lane.pieces.empty() && !weather.held[way])
+        if (const auto& lane = connection.lanes[way];
+            !lane.pieces.empty() && !is_held(connection, way))
           next = std::min(next, lane.pieces.front().due);
     if (next == Clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<Millis>(next - now);
@@ -149,14 +159,25 @@ class Proxy::Traffic {
     auto client = listener_.accept();
     if (!client) return;
     ++counts.connections;
-    try {
-      auto server = connect_to(server_port_);
-      auto& connection = connections_.emplace_back();
-      connection.client = std::move(client);
-      connection.server = std::move(server);
-    } catch (const std::exception&) {
-      support::reset(client);
-    }
+    auto server = reach_server();
+    if (!server) return support::reset(client);
+    auto& connection = connections_.emplace_back();
+    connection.client = std::move(client);
+    connection.server = std::move(server);
+  }
+
+  Descriptor reach_server() const {
+    Descriptor server;
+    const auto reached = [&] {
+      try {
+        server = connect_to(server_port_);
+        return true;
+      } catch (const std::exception&) {
+        return false;
+      }
+    };
+    eventually(reached, patience_);
+    return server;
   }
 
   void receive(Connection& connection, std::size_t way) {
@@ -167,13 +188,22 @@ class Proxy::Traffic {
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) {
       lane.ended = true;
-      connection.dead = count < 0 && !weather.held[way];  // Nor does an end get through then.
+      connection.dead = count < 0 && !is_held(connection, way);  // Or the end is held, too.
     } else {
-      const std::string piece(bytes, static_cast<std::size_t>(count));
-      if (static_cast<Way>(way) == Way::requests) look_for_cut(connection, piece);
+      std::string piece(bytes, static_cast<std::size_t>(count));
+      if (static_cast<Way>(way) == Way::requests) {
+        if (connection.opening.empty()) connection.opening = piece = rewritten(piece);
+        look_for_cut(connection, piece);
+      }
       lane.pieces.push_back({Clock::now() + weather.delay, piece});
       lane.kept += piece.size();
     }
+  }
+
+  std::string rewritten(std::string piece) const {
+    const auto at = piece.find(rewriting.first);
+    if (at != std::string::npos) piece.replace(at, rewriting.first.size(), rewriting.second);
+    return piece;
   }
 
   void look_for_cut(Connection& connection, const std::string& piece) {
@@ -189,7 +219,7 @@ class Proxy::Traffic {
     auto& count =
         static_cast<Way>(way) == Way::requests ? counts.request_bytes : counts.reply_bytes;
     const auto now = Clock::now();
-    while (!connection.dead && may_pass(way, lane, now)) {
+    while (!connection.dead && may_pass(connection, way, now)) {
       auto& bytes = lane.pieces.front().bytes;
       auto size = std::min(bytes.size(), weather.trickle ? 1 : most_kept);
       if (lane.until_cut) size = std::min(size, *lane.until_cut);
@@ -207,7 +237,7 @@ class Proxy::Traffic {
       }
       if (weather.trickle) return;
     }
-    if (!lane.ended || !lane.pieces.empty() || weather.held[way] || lane.closed) return;
+    if (!lane.ended || !lane.pieces.empty() || is_held(connection, way) || lane.closed) return;
     shutdown(lane.to->get(), SHUT_WR);  // The other way may still have something to say.
     lane.closed = true;
     if (connection.lanes[1 - way].closed) connection.dead = true;
@@ -236,6 +266,7 @@ class Proxy::Traffic {
 
   const Listener& listener_;
   const int server_port_;
+  const Millis patience_;
   std::list<Connection> connections_;  // Lanes point into them.
 
   Descriptor bell_{eventfd(0, EFD_CLOEXEC)};
@@ -243,8 +274,8 @@ class Proxy::Traffic {
   std::vector<std::function<void()>> changes_;
 };
 
-Proxy::Proxy(int server_port)
-    : traffic_(std::make_unique<Traffic>(listener_, server_port)),
+Proxy::Proxy(int server_port, Millis patience)
+    : traffic_(std::make_unique<Traffic>(listener_, server_port, patience)),
       thread_([this](const std::stop_token& stop) { traffic_->run(stop); }) {}
 
 Proxy::~Proxy() {
@@ -269,6 +300,10 @@ void Proxy::hold() {
   inside([&] { traffic_->weather.held = {true, true}; });
 }
 
+void Proxy::hold_those(const std::string& text) {
+  inside([&] { traffic_->weather.held_text = text; });
+}
+
 void Proxy::delay(Millis each) {
   inside([&] { traffic_->weather.delay = each; });
 }
@@ -283,6 +318,10 @@ void Proxy::refuse() {
 
 void Proxy::cut(Way way, std::size_t bytes, const std::string& text, int nth) {
   inside([&] { traffic_->weather.cut = Cut{way, bytes, text, nth}; });
+}
+
+void Proxy::rewrite(const std::string& text, const std::string& other) {
+  inside([&] { traffic_->rewriting = {text, other}; });
 }
 
 void Proxy::heal() {

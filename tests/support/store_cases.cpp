@@ -3,9 +3,11 @@
 #include <atomic>
 #include <sstream>
 
+#include "support/etcd/sites.hpp"
 #include "support/files.hpp"
 #include "support/redis/sites.hpp"
 #include "support/world.hpp"
+#include "support/zookeeper/sites.hpp"
 
 namespace holdfast::support {
 namespace {
@@ -45,6 +47,11 @@ const std::vector<StoreCase>& all_store_cases() {
       {"rediss", "redis", "rediss", tls_redis, Host::lender},
       {"redis_sentinel", "redis", "redis+sentinel", sentinel_redis, Host::lender},
       {"redis_cluster", "redis", "redis+cluster", cluster_redis, Host::lender},
+      {"zookeeper", "zookeeper", "zookeeper", single_zookeeper, Host::lender},
+      {"zookeeper_ensemble", "zookeeper", "zookeeper", ensemble_zookeeper, Host::lender},
+      {"etcd", "etcd", "etcd", single_etcd, Host::lender},
+      {"etcd_cluster", "etcd", "etcd", cluster_etcd, Host::lender},
+      {"etcds", "etcd", "etcds", tls_etcd, Host::lender},
   };
   return rows;
 }

@@ -22,4 +22,10 @@ const Traits& World::traits() {
   return *traits_;
 }
 
+std::uint64_t World::renewals(const Store& client) {
+  if (traits().validity == Validity::claim) return client.stats().renewed;
+  return static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begun_) /
+                                    (traits().session / 3));
+}
+
 }  // namespace holdfast::support

@@ -53,10 +53,14 @@ class World {
   Store client(const StoreOptions& options = {}, std::string_view option = {}) const;
   const Traits& traits();
   void restart() { site_->restart(); }
+  // How often the leases of a client were renewed. A session's are kept by no call of their own:
+  // there, how many thirds of it have passed.
+  std::uint64_t renewals(const Store& client);
 
  private:
   std::unique_ptr<Site> site_;
   std::unique_ptr<Traits> traits_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 // The base of every suite.

@@ -16,6 +16,10 @@ using namespace std::chrono_literals;
 
 constexpr Millis clear_up_within = 1s;
 
+void tell_warning(const Event& event) {
+  if (event.kind == Event::Kind::warning) complain(event.text);
+}
+
 class Guard {
  public:
   Guard(Job& job, int line);
@@ -33,7 +37,8 @@ class Guard {
 };
 
 // Where the store has a session, that one's length is the ttl of every lease.
-Guard::Guard(Job& job, int line) : job_(job), line_(line), store_(open(job.location.url).value()) {
+Guard::Guard(Job& job, int line)
+    : job_(job), line_(line), store_(open(job.location.url, {.on_event = tell_warning}).value()) {
   job.timing = Timing(store_.lock(job.options.name, {.ttl = job.options.ttl}).ttl());
   job.pulse.beat.store(job.timing.beat);
 }

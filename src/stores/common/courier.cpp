@@ -27,7 +27,7 @@ void Courier::enter(std::shared_ptr<Open> open) {
   const BootTime deadline = open->deadline_;
   open_.push_back(std::move(open));
   if (deadline >= std::exchange(deadline_, std::min(deadline_, deadline))) return;
-  if (deadline < tick_due_) ring_one(nullptr);  // who sleeps must wake earlier now
+  if (!carrying_) keep_watch();
 }
 
 std::shared_ptr<Courier::Open> Courier::close(Open& open) noexcept {
@@ -73,6 +73,12 @@ void Courier::ring_one(const Call* call) noexcept {
   if (!found) found = seats_.find([](const auto& seat) { return !seat.call(); });
   if (!found) found = seats_.find([](const auto&) { return true; });
   if (found) found->ring();
+}
+
+// Somebody must wake for what is due next: one who sleeps longer does so no more.
+void Courier::keep_watch() noexcept {
+  const BootTime due = std::min(tick_due_, deadline_);
+  if (!seats_.find([&](const auto& seat) { return seat.wakes_at <= due; })) ring_one(nullptr);
 }
 
 // True if anything was handed over. Only one thread does it at a time, so the order is kept.
@@ -125,7 +131,7 @@ void Courier::tick_at(BootTime at) noexcept {
   const std::lock_guard lock(mutex_);
   if (at >= tick_due_) return;
   tick_due_ = at;
-  if (!carrying_ && at < deadline_) ring_one(nullptr);
+  if (!carrying_) keep_watch();
 }
 
 // ── helping ──────────────────────────────────────────────────────────────────────────────────────
@@ -134,12 +140,12 @@ void Courier::help(const Call* call, BootTime until, int wake) noexcept {
   std::unique_lock lock(mutex_);
   for (bool awake = true;;) {
     const bool told = carry(lock);
-    if (call ? call->finished() : told) return;
-    if (!awake || BootClock::now() >= until) return;
+    const bool done = call ? call->finished() : told;
+    if (done || !awake || BootClock::now() >= until) return keep_watch();
     Seats::Seat seat(seats_, call);
-    const BootTime limit = carrying_ ? until : std::min({until, tick_due_, deadline_});
+    seat.wakes_at = carrying_ ? until : std::min({until, tick_due_, deadline_});
     lock.unlock();
-    awake = seat.sleep(limit, wake);
+    awake = seat.sleep(seat.wakes_at, wake);
     lock.lock();
     seat.leave();
   }

@@ -137,6 +137,7 @@ class Courier {
   std::shared_ptr<Open> close(Open& open) noexcept;  // null: it was answered
   void put_down(std::shared_ptr<Letter> letter, const Call* call) noexcept;
   void ring_one(const Call* call) noexcept;
+  void keep_watch() noexcept;
   bool carry(std::unique_lock<std::mutex>& lock) noexcept;
   void carry_all(std::unique_lock<std::mutex>& lock) noexcept;
   void run_tick(std::unique_lock<std::mutex>& lock, BootTime now) noexcept;

@@ -48,6 +48,8 @@ class Seats {
       if (!std::exchange(rung_, true)) bell_.ring();
     }
 
+    BootTime wakes_at = BootTime::max();  // by itself
+
    private:
     friend class Seats;
     Seats& seats_;

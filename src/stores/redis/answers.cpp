@@ -99,6 +99,7 @@ struct Why {
   Said said;
   Errc errc;
   std::string_view text;
+  std::string_view reason{};  // if it is another than the word
 };
 constexpr Why whys[] = {
     {"held", Said::no, Errc::busy, "another holds it"},
@@ -111,21 +112,26 @@ constexpr Why whys[] = {
     {"quarantine", Said::no, Errc::unavailable, ""},
     {"foreign", Said::no, Errc::busy,
      "the key of this name is something else than a lock of ours; it was left alone"},
-    {"layout", Said::no, Errc::unsupported,
-     "the key of this name was written by a newer version of holdfast; use that"},
+    {"layout", Said::no, Errc::busy,
+     "the key of this name has the layout of a newer version of holdfast; it was left alone: use "
+     "that version",
+     "foreign"},
+    {"silenced", Said::no, Errc::denied,
+     "it is free, but the user may not tell the first in line: it lacks the right to PUBLISH",
+     "permission"},
     {"withdrawn", Said::gone, Errc::lost, "this claim was withdrawn before"},
     {"revoked", Said::gone, Errc::lost, "it was revoked"},
     {"not_held", Said::gone, Errc::lost, "it is not held by this claim"},
-    {"nobody", Said::gone, Errc::lost, "nobody holds it"},
+    {"nobody", Said::gone, Errc::lost, "nobody holds it", "not_held"},
 };
 
-// Why an answer is no or gone, with what follows that word.
-void read_why(Items& items, std::string_view name, Answer& answer) {
+// Why an answer is no or gone, with what follows that word, which is given back.
+std::string_view read_why(Items& items, std::string_view name, Answer& answer) {
   const std::string_view word = items.text();
   for (const Why& why : whys) {
     if (why.word != word) continue;
     answer.said = why.said;
-    answer.problem = {why.errc, std::string(why.word == "nobody" ? "not_held" : why.word),
+    answer.problem = {why.errc, std::string(why.reason.empty() ? word : why.reason),
                       std::string(why.text)};
     if (word == "held" || word == "clock_fault") read_holder(items, name, answer);
     if (word == "held" && !answer.holder->ttl_left)
@@ -138,15 +144,16 @@ void read_why(Items& items, std::string_view name, Answer& answer) {
       answer.problem.text = "the server may have forgotten locks that are still held; it grants " +
                             std::string("none for another ") +
                             std::to_string((items.integer() + 999) / 1000) + " s";
-    return;
+    return word;
   }
   items.spoil();
+  return {};
 }
 
-// The same, of a claim that was granted: where the key is another's, it is not there any more.
+// The same, of a claim that was granted: where the key is another's, it is not there any more. In a
+// newer layout it may be.
 void read_loss(Items& items, Answer& answer) {
-  read_why(items, {}, answer);
-  if (answer.problem.reason != "foreign") return;
+  if (read_why(items, {}, answer) != "foreign") return;
   answer.said = Said::gone;
   answer.problem.errc = Errc::lost;
 }
@@ -198,16 +205,18 @@ Answer read_answer(const Reply& reply, std::string_view name, bool is_ask) {
 
 // The answers of a batch: the time, then what `read` makes of each.
 template <class Read>
-void read_batch(const Reply& reply, std::span<Answer> answers, Read&& read) {
-  Items items(reply);
+void read_batch(Items& items, std::span<Answer> answers, Read&& read) {
   const std::int64_t now_us = items.integer();
   for (Answer& answer : answers) {
     answer = {};
     answer.store_us = now_us;
-    read(items, answer);
+    read(answer);
   }
-  if (!items.good())
-    for (Answer& answer : answers) answer = garbled();
+}
+
+void end_batch(const Items& items, std::span<Answer> answers) {
+  if (items.good()) return;
+  for (Answer& answer : answers) answer = garbled();
 }
 
 bool take(std::string_view& text, std::int64_t& number) {
@@ -226,7 +235,8 @@ Answer read_ask(const Reply& reply, std::string_view name) {
 Answer read_revoke(const Reply& reply) { return read_answer(reply, {}, false); }
 
 void read_renew(const Reply& reply, std::span<Answer> answers) {
-  read_batch(reply, answers, [&](Items& items, Answer& answer) {
+  Items items(reply);
+  read_batch(items, answers, [&](Answer& answer) {
     answer.number = static_cast<std::uint64_t>(items.integer());
     if (items.peek() == Reply::Type::integer) {
       answer.ttl = items.millis();
@@ -234,20 +244,26 @@ void read_renew(const Reply& reply, std::span<Answer> answers) {
       read_loss(items, answer);
     }
   });
+  end_batch(items, answers);
 }
 
-void read_release(const Reply& reply, std::span<Answer> answers) {
+bool read_release(const Reply& reply, std::span<Answer> answers) {
   if (reply.type == Reply::Type::integer && answers.size() == 1) {
     answers[0] = {};
     answers[0].store_us = reply.integer;
-    return;
+    return true;
   }
-  read_batch(reply, answers, [](Items& items, Answer& answer) {
+  Items items(reply);
+  read_batch(items, answers, [&](Answer& answer) {
     if (items.peek() != Reply::Type::integer) return read_loss(items, answer);
     if (items.integer(0, 3) == 0) return;
     answer.said = Said::gone;
     answer.problem = {Errc::lost, "not_held", "it is not held by this claim"};
   });
+  const bool silenced = items.more();
+  if (silenced && items.text() != "silenced") items.spoil();
+  end_batch(items, answers);
+  return !silenced;
 }
 
 bool read_describe(const Reply& reply, std::string_view name, std::vector<Holder>& holders) {

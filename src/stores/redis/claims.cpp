@@ -174,6 +174,7 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
       deadline = batch_->call_.deadline;
       slot = of_slot;
       replicated = std::is_same_v<Item, Keep> && batch_->store_.options().wait_replicas != 0;
+      urgent = !replicated;
     }
     void write(std::string& out, const Link& link) override {
       write_batch(out, items_, *this, batch_->store_.setting(), link);
@@ -182,7 +183,9 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
       if constexpr (std::is_same_v<Item, Keep>) {
         read_renew(reply, answers_);
       } else {
-        read_release(reply, answers_);
+        if (!read_release(reply, answers_)) batch_->store_.found_silenced();
+        for (Answer& answer : answers_)
+          if (repeated && answer.problem.reason == "not_held") answer.said = Said::yes;
       }
     }
     bool needs_replicas() const noexcept override {
@@ -229,10 +232,11 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
 }  // namespace
 
 void RedisStore::ask(const Ask& ask, Pending<Answer>& call) noexcept try {
-  if (ask.purpose == Purpose::efficiency) return send(std::make_unique<AskTask>(*this, ask, call));
+  if (ask.purpose == Purpose::efficiency)
+    return send_ask(std::make_unique<AskTask>(*this, ask, call));
   const Judgement arrangement = judge(options_, {});
   if (!arrangement.objection.empty()) return call.done(refusal(Said::no, unfit(arrangement)));
-  send(std::make_unique<CarefulAsk>(*this, ask, call));
+  send_ask(std::make_unique<CarefulAsk>(*this, ask, call));
 } catch (const std::bad_alloc&) {
   call.done(refusal(Said::no, no_memory()));
 }

@@ -199,6 +199,7 @@ bool Exchange::park(Lock& lock, Helper& me, BootTime until) {
 
 bool Exchange::concerns(Role role, const Link& link) const noexcept {
   if (link.use() == Link::Use::sentinel) return true;
+  if (link.dormant()) return false;
   if (role == commands) return link.use() != Link::Use::messages || !reading_[messages].taken;
   return link.use() == Link::Use::messages || (link.unattended() && !reading_[commands].taken);
 }

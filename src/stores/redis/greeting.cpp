@@ -36,7 +36,7 @@ void Link::greet() {
   } else if (!login.password.empty()) {
     say(Greeting::auth, {"AUTH", login.password});
   }
-  say(Greeting::name, {"CLIENT", "SETNAME", options_.client_name});
+  if (use_ != Use::spare) say(Greeting::name, {"CLIENT", "SETNAME", options_.client_name});
   if (use_ == Use::commands || use_ == Use::acknowledged) {
     if (options_.database != 0)
       say(Greeting::select, {"SELECT", std::to_string(options_.database)});
@@ -44,6 +44,11 @@ void Link::greet() {
       say(Greeting::script, {"SCRIPT", "LOAD", script->text});
     say(Greeting::info, {"INFO", "server"});
     say(Greeting::info, {"INFO", "replication"});
+  } else if (use_ == Use::spare) {  // in haste: no scripts, for the server has them
+    if (options_.database != 0)
+      say(Greeting::select, {"SELECT", std::to_string(options_.database)});
+    if (options_.setting.guard) say(Greeting::info, {"INFO", "server"});
+    if (greetings_.empty()) be_ready();
   }
 }
 
@@ -66,6 +71,11 @@ void Link::be_ready() {
   state_ = State::ready;
   phase_until_ = BootTime::max();
   failures_ = 0;
+  if (use_ == Use::spare) {  // what is answered to that is not awaited
+    Request(out_, 3) << "CLIENT"
+                     << "SETNAME" << options_.client_name;
+    sent_.emplace_back();
+  }
   for (; !waiting_.empty(); waiting_.pop_front())
     if (waiting_.front()) send_off(std::move(waiting_.front()), heard_at_);
   listener_.opened(*this);

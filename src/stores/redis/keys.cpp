@@ -12,30 +12,11 @@ namespace {
 constexpr std::string_view lock_start = "hf:{";
 constexpr std::string_view marker_start = "hf:guard";
 
-constexpr bool is_plain(unsigned char c) {
-  if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return true;
-  return std::string_view("-._~:@+=,;").find(static_cast<char>(c)) != std::string_view::npos;
-}
-
-void append_encoded(std::string& out, std::string_view name) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(byte)) {
-      out += c;
-    } else {
-      out += '%';
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
-  }
-}
-
 std::string key_with(std::string_view name, std::string_view end) {
   std::string key;
   key.reserve(lock_start.size() + name.size() + end.size());
   key += lock_start;
-  append_encoded(key, name);
+  core::append_encoded(key, name);
   return key += end;
 }
 

@@ -17,7 +17,8 @@ namespace {
 constexpr Millis connect_within{3000};
 constexpr Millis silence{1000};  // with something to hear: the connection is given up
 constexpr Millis first_rest{20}, longest_rest{1000};
-constexpr Millis rest_after_denial{3000};  // up to three connections: less than one try a second
+constexpr Millis rest_after_denial{3000};  // up to three connections: less than one try a second …
+constexpr Millis spare_after_denial{60'000};  // … beside which this does not count
 
 Millis rest_after(int failures) {
   thread_local std::minstd_rand random(std::random_device{}());
@@ -33,13 +34,16 @@ Problem lost_connection(const net::Place& place, const net::Flow& flow) {
 }  // namespace
 
 Link::Link(net::Place place, Use use, const Options& options, Listener& listener)
-    : place_(std::move(place)), use_(use), options_(options), listener_(listener) {}
+    : place_(std::move(place)), use_(use), options_(options), listener_(listener) {
+  if (use == Use::commands) spares_ = most_spares;
+}
 
 Link::~Link() = default;
 
 // ── tasks ────────────────────────────────────────────────────────────────────────────────────────
 
 bool Link::submit(TaskPtr&& task, BootTime now) {
+  if (use_ == Use::spare) prepare(now);
   unattended_ = unattended() || task->unattended;
   if (state_ == State::ready) {
     send_off(std::move(task), now);
@@ -51,6 +55,7 @@ bool Link::submit(TaskPtr&& task, BootTime now) {
     return false;
   }
   deadline_ = std::min(deadline_, task->deadline);
+  watch(*task, now);
   waiting_.emplace_back();
   waiting_.back() = std::move(task);
   guarded([&] { open(now); });
@@ -75,6 +80,7 @@ void Link::send_off(TaskPtr&& task, BootTime now) {
   }
   if (expected == 0) heard_at_ = now;
   deadline_ = std::min(deadline_, task->deadline);
+  watch(*task, now);
   task->via = this;
   if (use_ == Use::acknowledged && task->replicated) unproven_out_ = true;
   sent_.back() = std::move(task);
@@ -150,7 +156,7 @@ void Link::expire(BootTime now) {
   sweep(sent_, Said::unknown, "no_answer", "no answer from " + place);
   sweep(unproven_, Said::unknown, "not_replicated", "no answer yet from the replicas of " + place);
   if (silent && now - heard_at_ >= silence)
-    close({Errc::unavailable, "no_answer", "no answer from " + place});
+    give_up({Errc::unavailable, "no_answer", "no answer from " + place});
 }
 
 // Why it is not ready, if nobody says so.
@@ -169,8 +175,9 @@ void Link::open(BootTime now) {
 }
 
 void Link::dial(BootTime now) {
-  dial_ = std::make_unique<net::Dial>(place_, now + connect_within);
-  phase_until_ = now + connect_within;
+  const Millis within = use_ == Use::spare ? short_try(connect_within) : connect_within;
+  dial_ = std::make_unique<net::Dial>(place_, now + within);
+  phase_until_ = now + within;
   state_ = State::dialing;
 }
 
@@ -187,10 +194,12 @@ void Link::guarded(Work&& work) noexcept {
 void Link::dialed(BootTime now) {
   switch (dial_->step(now)) {
     case net::Dial::State::trying: return;
-    case net::Dial::State::failed: return close(dial_->problem());
+    case net::Dial::State::failed:
+      return now < phase_until_ ? close(dial_->problem()) : give_up(dial_->problem());
     case net::Dial::State::connected: break;
   }
   socket_ = dial_->take();
+  phase_until_ = now + connect_within;
   net::set_patience(socket_.get(), patience);
   heard_at_ = now;
   if (options_.tls) {
@@ -211,9 +220,10 @@ void Link::close(const Problem& why) noexcept {
   if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
   problem_ = why;
   failures_ = greeted_once ? 0 : failures_ + 1;
-  const Millis rest = why.errc == Errc::denied ? rest_after_denial
+  const bool spare = use_ == Use::spare;
+  const Millis rest = why.errc == Errc::denied ? (spare ? spare_after_denial : rest_after_denial)
                       : failures_ == 0         ? Millis(0)
-                                               : rest_after(failures_);
+                                               : rest_after(spare ? short_failures() : failures_);
   rest_until_ = BootClock::now() + rest;
   fail_all(why);
   reap();
@@ -246,22 +256,26 @@ short Link::events() const noexcept {
 }
 
 BootTime Link::next() const noexcept {
-  BootTime next = std::min(deadline_, phase_until_);
+  BootTime next = std::min({deadline_, phase_until_, late_at_});
   if (state_ == State::dialing) next = std::min(next, dial_->next());
-  if (state_ == State::closed && !waiting_.empty()) next = std::min(next, rest_until_);
+  if (state_ == State::closed && wanted()) next = std::min(next, rest_until_);
   return next;
 }
 
 void Link::tick(BootTime now) noexcept {
   guarded([&] {
     expire(now);
+    if (now >= late_at_) relieve(now);
     if (state_ == State::dialing) {
       dialed(now);
     } else if (state_ == State::closed) {
       reap();
-      if (!waiting_.empty()) open(now);
+      if (wanted_until_ <= now) wanted_until_ = {};
+      if (wanted()) open(now);
     } else if (now >= phase_until_) {
-      close({Errc::unavailable, "no_answer", awaited()});
+      give_up({Errc::unavailable, "no_answer", awaited()});
+    } else if (use_ == Use::spare && idle() && wanted_until_ <= now) {
+      close({Errc::unavailable, "disconnected", "not needed any more"});
     }
   });
 }
@@ -371,6 +385,7 @@ void Link::read_replies() {
     } else {
       TaskPtr task = std::move(sent_.front());
       sent_.pop_front();
+      if (sent_.empty()) late_at_ = BootTime::max();
       if (task) answer(std::move(task), reply);
     }
     if (state_ == State::closed) return;

@@ -4,8 +4,9 @@
 //
 // Tasks wait until it is ready, then travel in order. When it breaks, those that were sent are
 // answered `unknown` and those that were not `no`; the next task dials again, after a rest if the
-// last dialing failed. Everything is called with the exchange's mutex held, but for send() and
-// receive(), which only move bytes.
+// last dialing failed. What is urgent and late is sent once more on a spare link (relief.cpp).
+// Everything is called with the exchange's mutex held, but for send() and receive(), which only
+// move bytes.
 #pragma once
 
 #include <atomic>
@@ -35,6 +36,8 @@ class Listener {
   virtual void opened(Link& link) noexcept = 0;
   virtual void broke(Link& link) noexcept = 0;
   virtual void moved() noexcept = 0;  // the server that sends messages is known, or another
+  virtual void added(Link& spare) = 0;
+  virtual void submit(Link& to, TaskPtr&& task, BootTime now) = 0;
 
  protected:
   ~Listener() = default;
@@ -53,9 +56,11 @@ struct Server {
 class Link {
  public:
   static constexpr Millis patience{30};  // of a thread that waits in receive()
+  static constexpr int most_spares = 4;
 
   // acknowledged: commands whose answers count when replicas have what they did
-  enum class Use : std::uint8_t { commands, acknowledged, messages, sentinel };
+  // spare: copies of commands that are late
+  enum class Use : std::uint8_t { commands, acknowledged, messages, sentinel, spare };
 
   Link(net::Place place, Use use, const Options& options, Listener& listener);
   ~Link();
@@ -65,6 +70,7 @@ class Link {
   bool ready() const noexcept { return state_ == State::ready; }
   const Server& server() const noexcept { return server_; }
   const Problem& problem() const noexcept { return problem_; }  // why it broke last
+  Link* relief() const noexcept { return relief_.get(); }       // null: was never needed
 
   // True: somebody who polls must look again what there is to poll for.
   bool submit(TaskPtr&& task, BootTime now);
@@ -78,6 +84,7 @@ class Link {
   BootTime next() const noexcept;  // something is due then, at the latest
   bool connected() const noexcept { return state_ >= State::securing; }
   bool unattended() const noexcept { return unattended_ && !idle(); }
+  bool dormant() const noexcept { return use_ == Use::spare && reset() && !wanted(); }
   void step(BootTime now, short ready, bool received) noexcept;  // after poll, and maybe receive()
   void tick(BootTime now) noexcept;                              // what is due
   bool begin_send(BootTime now);  // true: there is something, and nobody else sends
@@ -104,6 +111,7 @@ class Link {
   void reap() noexcept;
   bool reset() const noexcept { return state_ == State::closed && !socket_; }
   bool idle() const noexcept { return waiting_.empty() && sent_.empty(); }
+  bool wanted() const noexcept { return !waiting_.empty() || wanted_until_ != BootTime(); }
   void expire(BootTime now);
   std::string awaited() const;
   void fail_all(const Problem& problem) noexcept;
@@ -111,6 +119,15 @@ class Link {
   void greet();
   void greeted(const Reply& reply);
   void be_ready();
+  // relief.cpp
+  void watch(Task& task, BootTime now) noexcept;
+  void prepare(BootTime now);
+  void relieve(BootTime late_by);
+  void give_up(const Problem& why);
+  void hand_on(TaskPtr& task);
+  Link& spare();
+  int short_failures() const noexcept;
+  Millis short_try(Millis most) const noexcept;
   // acknowledge.cpp
   void await_replicas(TaskPtr task) noexcept;
   void ask_replicas(BootTime now);
@@ -139,6 +156,8 @@ class Link {
   std::size_t sent_bytes_ = 0;
   net::Flow sending_flow_;
   net::Flow received_flow_;
+  std::unique_ptr<Link> relief_;
+  int spares_ = 0;  // that may still follow
   std::atomic<bool> receiving_{false};
   bool sending_now_ = false;
   bool blocked_ = false;       // the socket takes no more
@@ -147,6 +166,8 @@ class Link {
 
   BootTime phase_until_ = BootTime::max();  // of dialing, securing, greeting
   BootTime deadline_ = BootTime::max();     // not later than the first of all tasks
+  BootTime wanted_until_{};                 // a spare one
+  BootTime late_at_ = BootTime::max();      // not later than the first of those that are urgent
   BootTime heard_at_{};                     // or has nothing to hear since then
   BootTime rest_until_{};                   // after a failed dialing
   int failures_ = 0;

@@ -100,12 +100,14 @@ class Reading {
     tls.ca_file = take("ca");
     tls.certificate_file = take("cert");
     tls.key_file = take("key");
+    tls.revoked_file = take("crl");
     tls.verify = !take_switch("insecure");
     const bool on = take_switch("tls") || url_.scheme == "rediss";
     if (!on) {
-      if (!tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.verify)
+      if (!tls.ca_file.empty() || !tls.certificate_file.empty() || !tls.revoked_file.empty() ||
+          !tls.verify)
         throw Wrong{
-            "ca, cert, key and insecure are of use with TLS only: write rediss:// or tls=on"};
+            "ca, crl, cert, key and insecure are of use with TLS only: write rediss:// or tls=on"};
       return;
     }
     if (tls.certificate_file.empty() != tls.key_file.empty())

@@ -8,7 +8,7 @@
 //   ?guard=on guard_ttl=60s   nothing new is granted after the server forgot (docs/stores/redis.md)
 //   ?dialect=string           the plain key of redis-py, redsync and their like
 //   ?wait_replicas=N|majority|all
-//   ?tls=on ca=FILE cert=FILE key=FILE insecure=on        for rediss, sentinel and cluster
+//   ?tls=on ca=FILE crl=FILE cert=FILE key=FILE insecure=on    for rediss, sentinel and cluster
 //   ?sentinel_user= sentinel_password=                    where the sentinels have their own
 #pragma once
 

@@ -124,7 +124,7 @@ void Node::send(TaskPtr&& task, BootTime now) {
 }
 
 void Node::close(const Problem& why) noexcept {
-  commands_.close(why);
+  for (Link* link = &commands_; link; link = link->relief()) link->close(why);
   if (acknowledged_) acknowledged_->close(why);
 }
 

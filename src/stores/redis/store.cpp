@@ -40,15 +40,27 @@ RedisStore::RedisStore(Options options, Hints& hints)
 
 RedisStore::~RedisStore() = default;
 
-void RedisStore::send(TaskPtr task) noexcept {
+template <class Send>
+void RedisStore::sent(TaskPtr task, Send&& send) noexcept {
   const std::lock_guard lock(exchange_.mutex());
   try {
-    router_->send(std::move(task), BootClock::now());
+    send(std::move(task), BootClock::now());
   } catch (const std::bad_alloc&) {
     if (!task) return;  // somebody has it, and will answer it
     task->refuse(Said::no, {Errc::unavailable, "no_memory", {}});
     finished(std::move(task));
   }
+}
+
+void RedisStore::send(TaskPtr task) noexcept {
+  sent(std::move(task), [&](TaskPtr&& it, BootTime now) { router_->send(std::move(it), now); });
+}
+
+void RedisStore::send_ask(TaskPtr ask) noexcept {
+  sent(std::move(ask), [&](TaskPtr&& it, BootTime now) {
+    if (subscription_.silenced()) return subscription_.let_in(std::move(it), now);
+    router_->send(std::move(it), now);
+  });
 }
 
 void RedisStore::stand_in_line(TaskPtr ask) noexcept {
@@ -81,8 +93,11 @@ void RedisStore::pushed(Link& link, const Reply& reply) {
     router_->pushed(link, reply, BootClock::now());
   }
 }
-void RedisStore::opened(Link& link) noexcept { router_->opened(link, BootClock::now()); }
+void RedisStore::opened(Link& link) noexcept {
+  if (link.use() != Link::Use::spare) router_->opened(link, BootClock::now());
+}
 void RedisStore::broke(Link& link) noexcept try {
+  if (link.use() == Link::Use::spare) return;
   if (subscription_.has(link)) {
     subscription_.broke(BootClock::now());
   } else {

@@ -47,18 +47,26 @@ class RedisStore final : public Backend, public Cells, private Listener {
   std::mutex& mutex() noexcept { return exchange_.mutex(); }
   std::uint16_t slot_of(std::string_view name) const;
   void send(TaskPtr task) noexcept;          // no mutex held
+  void send_ask(TaskPtr ask) noexcept;       // the same, unless this process may not tell others
   void stand_in_line(TaskPtr ask) noexcept;  // the same, when this process can be told
   void send_to_each(const std::function<TaskPtr()>& make);
   bool fit() const noexcept { return fit_; }  // for correctness; mutex held
   void found_fit() noexcept { fit_ = true; }  // on this connection; mutex held
+  void found_silenced() noexcept { subscription_.found_silenced(); }  // mutex held
 
  private:
+  template <class Send>
+  void sent(TaskPtr task, Send&& send) noexcept;
   void finished(TaskPtr task) noexcept override { exchange_.finished(std::move(task)); }
   bool redirected(TaskPtr& task, Link& from, const Reply& error) override;
   void pushed(Link& link, const Reply& reply) override;
   void opened(Link& link) noexcept override;
   void broke(Link& link) noexcept override;
   void moved() noexcept override { subscription_.moved(BootClock::now()); }
+  void added(Link& spare) override { exchange_.add(spare); }
+  void submit(Link& to, TaskPtr&& task, BootTime now) override {
+    exchange_.submit(to, std::move(task), now);
+  }
 
   const Options options_;
   const Traits traits_;

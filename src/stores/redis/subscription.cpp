@@ -17,7 +17,11 @@ class Subscription::Subscribing final : public Task {
   // Without the right to listen nobody is told, and everybody asks again and again.
   void refuse(Said said, const Problem& problem) noexcept override {
     of_.subscribing_ = false;
-    if (said == Said::no && problem.errc == Errc::denied) of_.refused_ = true;
+    if (said != Said::no || problem.errc != Errc::denied) return;
+    of_.refused_ = true;
+    of_.warn(of_.warned_of_deafness_,
+             "the user lacks the right to SUBSCRIBE: who waits is not told, and asks again and "
+             "again; give it by ACL SETUSER");
   }
   void deliver(TaskPtr) noexcept override {}
 
@@ -74,11 +78,12 @@ class Subscription::Rehearsal final : public Forerunner {
     Request(out, 3) << "PUBLISH" << of_.routing_.options.setting.channel << "";
   }
   void read(const Reply& reply) override {
-    of_.may_tell_ = true;
+    of_.voice_ = Voice::heard;
     Forerunner::read(reply);
   }
   void refuse(Said said, const Problem& problem) noexcept override {
-    if (problem.errc == Errc::denied) ask_->refuse(Said::no, problem);
+    if (problem.errc == Errc::denied) of_.voice_ = Voice::refused;
+    ask_->refuse(Said::no, problem);
     Forerunner::refuse(said, problem);
   }
 };
@@ -106,6 +111,20 @@ class Subscription::Notice final : public Task {
   Hints& hints_;
 };
 
+class Subscription::Warning final : public Task {
+ public:
+  Warning(Hints& hints, const char* text)
+      : hints_(hints), problem_{Errc::denied, "permission", text} {}
+  void write(std::string&, const Link&) override {}
+  void read(const Reply&) override {}
+  void refuse(Said, const Problem&) noexcept override {}
+  void deliver(TaskPtr) noexcept override { hints_.warn(problem_); }
+
+ private:
+  Hints& hints_;
+  const Problem problem_;
+};
+
 Subscription::Subscription(const Routing& routing, Router& router, Hints& hints)
     : routing_(routing), router_(router), hints_(hints) {}
 Subscription::~Subscription() = default;
@@ -120,7 +139,7 @@ void Subscription::pass(TaskPtr&& ask, BootTime now) {
 }
 
 void Subscription::let_in(TaskPtr&& ask, BootTime now) {
-  if (may_tell_) return router_.send(std::move(ask), now);
+  if (voice_ == Voice::heard) return router_.send(std::move(ask), now);
   Forerunner::send_before(ask, std::make_unique<Rehearsal>(*this, std::move(ask)),
                           [&](TaskPtr&& task) { router_.send(std::move(task), now); });
 }
@@ -160,6 +179,21 @@ void Subscription::subscribed() {
   subscribing_ = false;
   open_ = true;
   if (std::exchange(missed_, true)) routing_.exchange.finished(std::make_unique<Notice>(hints_));
+}
+
+void Subscription::found_silenced() noexcept {
+  voice_ = Voice::refused;
+  warn(warned_of_silence_,
+       "the user lacks the right to PUBLISH: who waits was not told of a release, and has to find "
+       "out; give it by ACL SETUSER");
+}
+
+void Subscription::warn(bool& warned, const char* text) noexcept try {
+  if (warned) return;
+  routing_.exchange.finished(std::make_unique<Warning>(hints_, text));
+  warned = true;
+} catch (const std::bad_alloc&) {
+  // The next time will do.
 }
 
 void Subscription::pushed(const Reply& reply) {

@@ -5,8 +5,9 @@
 // passes through here and is asked again when the channel is open. A channel that broke is opened
 // again by itself, and then everybody who waits looks again, for messages may have been missed.
 //
-// Who stands in line will let go one day and must be able to tell the next one. So the first ask
-// is preceded by a message to ourselves: without the right to PUBLISH it is refused, by that name.
+// Who stands in line will let go one day and must be able to tell the next one. So the first such
+// ask is preceded by a message to ourselves: without the right to PUBLISH it is refused, by that
+// name. From then on, and from a release on that could not tell the next one, every ask is.
 #pragma once
 
 #include <memory>
@@ -21,25 +22,30 @@ class Subscription {
   ~Subscription();
 
   // ── with the exchange's mutex held ──
-  bool open() const noexcept { return open_ && may_tell_; }
+  bool open() const noexcept { return open_ && voice_ == Voice::heard; }
   bool refused() const noexcept { return refused_; }  // this user may not subscribe
-  void pass(TaskPtr&& ask, BootTime now);  // sends it when it is open, or delivers what it has
+  bool silenced() const noexcept { return voice_ == Voice::refused; }  // nor publish, it seems
+  void found_silenced() noexcept;
+  void pass(TaskPtr&& ask, BootTime now);    // sends it when it is open, or delivers what it has
+  void let_in(TaskPtr&& ask, BootTime now);  // sends it when others can be told
   void pushed(const Reply& reply);
   void broke(BootTime now);
   void moved(BootTime now);  // messages come from another server now
   bool has(const Link& link) const noexcept { return link_.get() == &link; }
 
  private:
+  enum class Voice : std::uint8_t { untried, heard, refused };
   class Subscribing;
   class Forerunner;
   class Passage;
   class Rehearsal;
   class Notice;
+  class Warning;
 
   void subscribe(BootTime now);
   void listen_at(const net::Place& place, TaskQueue& unsent);
   void subscribed();
-  void let_in(TaskPtr&& ask, BootTime now);
+  void warn(bool& warned, const char* text) noexcept;
 
   const Routing routing_;
   Router& router_;
@@ -50,8 +56,9 @@ class Subscription {
   bool subscribing_ = false;
   bool open_ = false;
   bool refused_ = false;
-  bool may_tell_ = false;
+  Voice voice_ = Voice::untried;
   bool missed_ = false;  // it was open before
+  bool warned_of_deafness_ = false, warned_of_silence_ = false;
 };
 
 }  // namespace holdfast::stores::redis

@@ -24,10 +24,13 @@ class Task {
   virtual void refuse(Said said, const Problem& problem) noexcept = 0;
   // Whether what it has read is worth nothing until replicas have it.
   virtual bool needs_replicas() const noexcept { return replicated; }
+  // The same for another connection, if it travels on several already.
+  virtual std::unique_ptr<Task> another() { return nullptr; }
   // Hands the answer over and ends. No mutex is held; the store may end with it.
   virtual void deliver(std::unique_ptr<Task> self) noexcept = 0;
 
   BootTime deadline = BootTime::max();
+  BootTime late_at = BootTime::max();      // urgent: sent on one more connection then
   Link* via = nullptr;                     // where it was sent last
   Link* bound = nullptr;                   // for this server, whatever its slot
   std::uint16_t slot = 0;                  // of its keys, in a Cluster
@@ -36,6 +39,8 @@ class Task {
   bool asking = false;                     // the slot is on its way to that server
   bool replicated = false;                 // counts only when replicas have it
   bool unattended = false;                 // nobody lends a thread for its answer
+  bool urgent = false;                     // to be sent again does no harm, to wait does
+  bool repeated = false;                   // was sent again: what it finds may be its own doing
   bool patient = false;                    // is not refused because the server cannot be reached
   std::unique_ptr<const Problem> put_off;  // why it had to be sent again
 

@@ -46,7 +46,8 @@ void write_describe(std::string& out, std::string_view name, const Setting& sett
 
 Answer read_ask(const Reply& reply, std::string_view name);
 void read_renew(const Reply& reply, std::span<Answer> answers);
-void read_release(const Reply& reply, std::span<Answer> answers);
+// False: it was done, but this user may not tell the next in line.
+bool read_release(const Reply& reply, std::span<Answer> answers);
 Answer read_revoke(const Reply& reply);
 // Holders, then those in line. False: not the shape of ours.
 bool read_describe(const Reply& reply, std::string_view name, std::vector<Holder>& holders);

@@ -72,8 +72,10 @@ TEST_F(RedisHostileData, B17NewerLayoutIsLeftAlone) {
   put(state);
   const auto before = dump();
   const auto lease = alice.lock(name).try_acquire();
-  ASSERT_TRUE(failed(lease, Errc::unsupported));
-  EXPECT_EQ(lease.error().reason(), "layout");
+  ASSERT_TRUE(failed(lease, Errc::busy));
+  EXPECT_EQ(lease.error().reason(), "foreign");
+  EXPECT_NE(lease.error().message().find("newer version"), std::string::npos);
+  EXPECT_EQ(holdfast_on_redis({"run", "--no-wait", name, "--", "true"}), 75);
   EXPECT_EQ(holdfast_on_redis({"show", name}), 0);
   EXPECT_EQ(dump(), before);
 }

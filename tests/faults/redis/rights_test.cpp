@@ -67,10 +67,12 @@ TEST_F(RedisUser, S20LosesItsKeys) {
   EXPECT_EQ(refused.error().reason(), "permission");
 }
 
-// Nobody tells a waiter: it asks again and again, and gets it soon.
+// Nobody tells a waiter: it asks again and again, and gets it soon. Its user is warned once.
 TEST_F(RedisUser, S20MayNotSubscribe) {
   allow({"-subscribe"});
-  const auto alice = open(url()).value(), bob = open(url()).value();
+  const Watched watched(url());
+  const auto alice = open(url()).value();
+  const Store& bob = watched.store;
   auto lease = alice.lock(name, long_lived).acquire();
   ASSERT_TRUE(succeeded(lease));
   EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(500ms), Errc::busy));
@@ -79,8 +81,23 @@ TEST_F(RedisUser, S20MayNotSubscribe) {
   EXPECT_EQ(waiting(alice, name), 0);
   EXPECT_TRUE(succeeded(lease->release()));
   waiter.join();
+  EXPECT_TRUE(eventually([&] { return watched.count("", Event::Kind::warning) == 1; }));
+  EXPECT_NE(watched.diary.of("").front().text.find("SUBSCRIBE"), std::string::npos);
   const auto shown = holdfast_on(url(), {"show", name, "--verbose"});
   EXPECT_NE(shown.out.find("may not listen: waiters ask again"), std::string::npos) << shown.out;
+}
+
+TEST_F(RedisUser, S20CommandWarnsThatItMayNotSubscribe) {
+  allow({"-subscribe"});
+  const auto alice = open(url()).value();
+  const auto lease = alice.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto outcome = holdfast_on(url(), {"run", name, "--wait", "1s", "--", "true"});
+  EXPECT_EQ(outcome.code, 75) << outcome.err;
+  const auto first = outcome.err.find("lacks the right to SUBSCRIBE");
+  EXPECT_NE(first, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("SUBSCRIBE", first + 30), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("secret"), std::string::npos) << outcome.err;
 }
 
 TEST_F(RedisUser, S20MayNotListenAnyMore) {
@@ -116,15 +133,44 @@ TEST_F(RedisUser, S20MayNotPublish) {
   EXPECT_TRUE(succeeded(lease->release()));
 }
 
-// What is held is let go nevertheless, and who waits finds out by asking.
+// What is held is let go nevertheless, and who waits finds out by asking. Who could not tell it
+// never waited itself: it is warned, and its next call tells what it lacks.
 TEST_F(RedisUser, S20MayNotPublishAnyMore) {
-  const auto alice = open(url()).value(), bob = open(url()).value();
+  const Watched watched(url());
+  const Store& alice = watched.store;
+  const auto bob = open(url()).value();
   auto lease = alice.lock(name, long_lived).acquire();
   ASSERT_TRUE(succeeded(lease));
   std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name, {.ttl = 2s}).acquire())); });
   ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
   allow({"-publish"});
   EXPECT_TRUE(succeeded(lease->release()));
+  const auto refused = alice.lock("another").try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::denied));
+  EXPECT_TRUE(says(refused, "publish"));
+  EXPECT_TRUE(eventually([&] { return watched.count("", Event::Kind::warning) == 1; }));
+  EXPECT_NE(watched.diary.of("").front().text.find("PUBLISH"), std::string::npos);
+  waiter.join();
+  allow({"+publish"});
+  EXPECT_TRUE(succeeded(alice.lock("another").try_acquire()));
+}
+
+// Its place in line is kept, for nobody has passed it over: who comes later does not get in first.
+TEST_F(RedisUser, S20WhomNobodyMayTellStaysInLine) {
+  const auto alice = open(url()).value(), bob = open(url()).value();
+  auto lease = alice.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name, long_lived).acquire())); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  allow({"-publish"});
+  EXPECT_TRUE(succeeded(lease->release()));
+  const auto outcome = holdfast_on(url(), {"run", name, "--no-wait", "--", "true"});
+  EXPECT_EQ(outcome.code, 77) << outcome.err;
+  EXPECT_NE(outcome.err.find("PUBLISH"), std::string::npos) << outcome.err;
+  EXPECT_EQ(waiting(alice, name), 1);
+  allow({"+publish"});
+  const auto next = alice.lock(name).try_acquire();  // tells the first in line, which is granted it
+  EXPECT_TRUE(failed(next, Errc::busy));
 }
 
 TEST_F(RedisUser, S21WithAWrongPasswordTriesOnce) {

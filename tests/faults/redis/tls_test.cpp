@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <fstream>
 #include <thread>
 
 #include "faults/redis/on_redis.hpp"
@@ -79,6 +80,45 @@ TEST(RedisTls, X01ExpiredIsRefused) {
   const RedisServer server(with(authority().issue(loopback_names, 0)));
   EXPECT_TRUE(refused(at(server.tls_port(), with_authority), "expired"));
   EXPECT_FALSE(heard_a_password(server));
+}
+
+TEST_F(RedisTlsCommand, X01RevokedIsRefused) {
+  const Authority root;
+  const auto known = "ca=" + root.file();
+  const auto certificate = root.issue(loopback_names);
+  const RedisServer server(with(certificate));
+  const auto checked = [&](const std::string& list) {
+    return at(server.tls_port(), known + "&crl=" + list);
+  };
+  const auto revoked = checked(root.revoked({certificate}));
+  EXPECT_TRUE(refused(revoked, "certificate revoked"));
+  const auto outcome = holdfast_on(revoked, {"run", name, "--wait", "1s", "--", "true"});
+  EXPECT_EQ(outcome.code, 69) << outcome.err;
+  EXPECT_NE(outcome.err.find("certificate revoked"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(heard_a_password(server));
+  EXPECT_TRUE(succeeded(tried(checked(root.revoked({})))));
+  EXPECT_TRUE(succeeded(tried(at(server.tls_port(), known))));  // Not looked at unless asked for.
+
+  const auto absent = holdfast_on(checked(root.file() + ".absent"), {"run", name, "--", "true"});
+  EXPECT_EQ(absent.code, 78) << absent.err;
+  EXPECT_NE(absent.err.find(".absent"), std::string::npos) << absent.err;
+}
+
+TEST(RedisTls, X01RevokedAuthorityIsRefused) {
+  const TempFolder folder;
+  const Authority root, below = root.below();
+  const RedisServer server(with(below.issue(loopback_names)));
+  const std::string lists = folder.path() / "lists";
+  const auto checked = at(server.tls_port(), "ca=" + root.file() + "&crl=" + lists);
+  const auto list = [&](const std::string& of_root) {
+    std::ofstream(lists) << std::ifstream(of_root).rdbuf()
+                         << std::ifstream(below.revoked({})).rdbuf();
+  };
+  list(root.revoked({below.certificate()}));
+  EXPECT_TRUE(refused(checked, "certificate revoked"));
+  EXPECT_FALSE(heard_a_password(server));
+  list(root.revoked({}));
+  EXPECT_TRUE(succeeded(tried(checked)));
 }
 
 TEST(RedisTls, X01OldProtocolIsRefused) {

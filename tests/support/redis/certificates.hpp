@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "support/files.hpp"
 
@@ -10,21 +11,31 @@ namespace holdfast::support {
 struct Certificate {
   std::string file;
   std::string key;
+  std::string serial{};
 };
 
 // An authority and what it signs, in a folder that goes away with it.
 class Authority {
  public:
   Authority();
+  Authority below() const { return Authority(this); }  // one that this one vouches for
 
+  const Certificate& certificate() const noexcept { return self_; }
   const std::string& file() const noexcept { return self_.file; }
   // names: as openssl writes them, "IP:127.0.0.1,DNS:localhost". Of -1 days: has expired.
   Certificate issue(const std::string& names, int days = 2) const;
+  // A file with the list of those that it took back; newer than the lists before.
+  std::string revoked(const std::vector<Certificate>& certificates) const;
 
  private:
+  explicit Authority(const Authority* above);
+  Certificate sign(const std::string& path, const std::string& whose, const std::string& what_for,
+                   int days) const;
+
   TempFolder folder_;
   Certificate self_;
   mutable int issued_ = 0;
+  mutable int lists_ = 0;
 };
 
 const Authority& authority();  // made once a process

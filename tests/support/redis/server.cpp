@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::support {
@@ -36,11 +35,7 @@ std::string RedisServer::tls_url() const {
 
 std::string RedisServer::unix_url() const { return "redis+unix://" + path(socket_file); }
 
-std::string RedisServer::log() const {
-  std::ostringstream text;
-  text << std::ifstream(path(log_file)).rdbuf();
-  return text.str();
-}
+std::string RedisServer::log() const { return text_of(path(log_file)); }
 
 void RedisServer::start() {
   process_.reset();
@@ -78,10 +73,8 @@ void RedisServer::write_config() const {
 
 RedisServer::Start RedisServer::try_start() {
   const auto written = log().size();
-  process_ = std::make_unique<Process>(
-      std::vector<std::string>{"sh", "-c", R"(exec setpriv --pdeathsig KILL "$@" 2>>"$0")",
-                               path(log_file), chosen(options_.program), path(config_file)},
-      options_.environment);
+  process_ = start_server({chosen(options_.program), path(config_file)}, path(log_file),
+                          options_.environment);
   std::optional<int> ended;
   eventually([&] { return answers() || (ended = process_->wait(Millis(0))); });
   if (!ended && answers()) return Start::answers;

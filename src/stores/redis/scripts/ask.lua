@@ -112,6 +112,7 @@ local function busy()
   local holder, early = shown_holder()
   if holder then return { 2, now, early and 'clock_fault' or 'held', holder } end
   if now < lock.delay_until then return { 2, now, 'lock_delay' } end
+  if silenced then return { 2, now, 'silenced' } end
   return in_quarantine()
 end
 

@@ -24,6 +24,7 @@ local waiting, held, revoked = 1, 2, 3
 local key, state, seen, written -- the fields as this step sees them: false, if there is none
 local lock -- the state, taken apart; one table, for every captured local makes every closure dearer
 local told = false
+local silenced = false -- a message was refused: the user lacks the right to PUBLISH
 
 -- ── fields and records ──────────────────────────────────────────────────────────────────────────
 
@@ -282,12 +283,14 @@ end
 local function tell(r, message)
   told = true
   local reached = redis.pcall('PUBLISH', sub(r.card, 2, 1 + byte(r.card)), message)
-  return type(reached) == 'number' and reached or 0
+  silenced = silenced or type(reached) == 'table'
+  return silenced and 0 or reached
 end
 
 -- Lets in from the head of the line while it fits. `silent` is the claim whose step this is: it
 -- gets an answer. In Cluster a message counts the listeners of one node only, so there nobody is
--- skipped for it, and a grant is short until it was renewed.
+-- skipped for it, and a grant is short until it was renewed. Whom this user may not tell stays
+-- where it is, until it asks again or another's step lets it in.
 local function settle(cluster, silent)
   if now < quarantine then return end
   while true do
@@ -299,6 +302,7 @@ local function settle(cluster, silent)
       if cluster then r.ttl = min(r.ttl, 2000) end
       local grant = format('%.0f %.0f %.0f ', r.number, r.ttl, now) -- %s would end at a zero byte
       reached = tell(r, 'g' .. r.claim .. grant .. key) > 0 or cluster
+      if silenced then return end
     end
     unlink(r.claim)
     if reached then admit(r) end

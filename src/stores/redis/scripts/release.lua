@@ -1,8 +1,8 @@
 -- KEYS: locks; then the marker, if there is a guard.
 -- ARGV: the claim of each, with the ms to refuse it from now on behind it if it is doubtful; `c` in
 --       Cluster, or empty; run id and ms of a quarantine. What has nothing behind it is left out.
--- Answers {now, …}: of each 0: it is gone now; 3: it was not there; or why it could not be. By a
--- short path: now.
+-- Answers {now, …}: of each 0: it is gone now; 3: it was not there; or why it could not be; and
+-- `silenced` behind them if one in line could not be told. By a short path: now.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -75,4 +75,5 @@ for i = 1, count do
     save(true)
   end
 end
+if silenced then answers[#answers + 1] = 'silenced' end
 return answers

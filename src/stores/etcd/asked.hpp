@@ -1,0 +1,55 @@
+// stores/etcd/asked.hpp: requests that own what they point to, for flows that outlive their calls;
+// and the answers that several of them give.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/backend.hpp"
+
+namespace holdfast::stores::etcd {
+
+// A little before its deadline: then we can still say ourselves what was wrong.
+inline BootTime in_time(const Call& call) {
+  const auto left = call.deadline - BootClock::now();
+  return call.deadline - std::min<BootClock::duration>(left / 10, Millis(50));
+}
+
+struct Asked {
+  Asked(const Ask& from, BootTime by)
+      : name(from.name), about(from.about), ask(from), deadline(by), began(BootClock::now()) {
+    ask.name = name;
+    ask.about = about;
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  const std::string name, about;
+  Ask ask;
+  const BootTime deadline;
+  const BootTime began;  // not before the core counts from
+};
+using AskedPtr = std::shared_ptr<const Asked>;
+
+inline Answer refusal(Problem problem) {
+  Answer answer;
+  answer.said = Said::no;
+  answer.problem = std::move(problem);
+  return answer;
+}
+inline Answer refusal(Errc errc, const char* reason, std::string text) {
+  return refusal({errc, reason, std::move(text)});
+}
+inline Answer gone(const char* reason, const char* text) {
+  Answer answer;
+  answer.said = Said::gone;
+  answer.problem = {Errc::lost, reason, text};
+  return answer;
+}
+inline Answer not_held() { return gone("not_held", "it is not held by this claim"); }
+inline Answer revoked() { return gone("revoked", "it was revoked"); }
+inline Answer out_of_memory() { return refusal(Errc::unavailable, "resource", "out of memory"); }
+
+}  // namespace holdfast::stores::etcd

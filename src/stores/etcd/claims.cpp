@@ -1,0 +1,170 @@
+// How a claim gets into the line, and what it is told.
+#include <algorithm>
+
+#include "stores/etcd/asked.hpp"
+#include "stores/etcd/store.hpp"
+
+namespace holdfast::stores::etcd {
+namespace {
+
+constexpr int most_rounds = 8;  // of one ask; each begins with what the one before found out
+
+}  // namespace
+
+void EtcdStore::ask(const Ask& ask, Pending<Answer>& call) noexcept try {
+  auto asked = std::make_shared<const Asked>(ask, in_time(call));
+  answer_ask(std::move(asked), courier_.open(call));
+} catch (const std::bad_alloc&) {
+  call.done(out_of_memory());
+}
+
+Flow EtcdStore::answer_ask(AskedPtr asked, Ticket<Answer> ticket) {
+  const Ask& ask = asked->ask;
+  if (ask.instead_ttl > Millis(0)) {
+    Answer dropped = co_await withdraw(ask.instead, true, ask.instead_ttl, asked->deadline);
+    if (dropped.said != Said::yes && dropped.said != Said::gone) {
+      dropped.said = Said::no;  // this ask has not begun
+      co_return ticket->answer(std::move(dropped));
+    }
+  }
+  if (in_the_way(ask))
+    co_return ticket->answer(
+        refusal(Errc::invalid, "prefix",
+                "with dialect=etcd a name and \"/\" must not begin another that is in use: both "
+                "would stand in one line"));
+  for (;;) {
+    const EntryPtr entry = enter(ask);
+    if (!entry) co_return ticket->answer(gone("withdrawn", "this claim was withdrawn before"));
+    const Turn::Held turn = co_await entry->turn.take();
+    if (entry->over) continue;  // the ask before this one left no trace
+    co_return ticket->answer(co_await stand(entry, asked, ticket));
+  }
+}
+
+Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ticket) {
+  // Where it is free one step does it all. Where it is not, a mere try leaves no trace.
+  bool if_free = !asked->ask.queue || entry->lock_delay > Millis(0);
+  Reply last;
+  for (int round = 0; round < most_rounds; ++round) {
+    LeaseKept kept;
+    if (last = co_await have_lease(entry, kept, asked->deadline); !last.done()) break;
+    ticket->sent();
+    if (ticket->answered()) break;
+    Seen seen = co_await look(entry, if_free, asked->deadline);
+    last = static_cast<const Reply&>(seen);
+    if (seen.lease_is_gone()) {
+      give_up_lease(*entry);
+      continue;
+    }
+    if (!seen.done()) break;
+    const bool was_placed = entry->created != 0;
+    const auto place = settle(*entry, seen, kept);
+    if (!place && !was_placed && !asked->ask.queue && entry->exclusive())
+      co_return co_await leave(entry, busy(*entry, seen.row), asked->deadline);
+    if (!place) {
+      if (was_placed) give_up_lease(*entry);  // its place is gone: back in line
+      if_free = false;
+      continue;
+    }
+    if (auto answer = co_await decide(entry, asked, seen, *place)) co_return std::move(*answer);
+  }
+  co_return failed(entry, last);
+}
+
+// Nothing: something has changed, look again.
+Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, const Seen& seen,
+                                               std::size_t place) {
+  const Row& row = seen.row;
+  const Standing& mine = row.line[place];
+  const BootTime deadline = asked->deadline;
+  if (mine.lease != entry->lease->id) {  // a late copy of an ask, by a lease that we gave up
+    if (const Removed removed = co_await client_.remove(entry->key, {}, deadline); removed.done())
+      set_placed(*entry, 0, 0);
+    co_return std::nullopt;
+  }
+  if (seen.went_back)
+    co_return co_await leave(entry,
+                             refusal(Errc::corrupt, "fencing_regressed",
+                                     "etcd has gone back to an earlier state, as after restoring a "
+                                     "snapshot: its tokens would not grow any more"),
+                             deadline);
+  if (row.foreign)
+    co_return co_await leave(entry,
+                             refusal(Errc::busy, "foreign",
+                                     "the keys of this name have the layout of a newer version of "
+                                     "holdfast; they were left alone: use that version"),
+                             deadline);
+  if (const Problem problem = misfit(row.line, place); problem.errc != Errc{})
+    co_return co_await leave(entry, refusal(problem), deadline);
+  if (mine.revoked) co_return revoked();
+
+  const auto delay = co_await delay_left(row, deadline);
+  if (!delay) co_return std::nullopt;
+  const bool is_in = place < granted(row.line) && *delay == Millis(0);
+  if (is_in) co_return co_await let_in(entry, asked, row, place);
+  if (!asked->ask.queue) co_return co_await leave(entry, busy(*entry, row), deadline);
+  watch_ahead(entry, row, place, seen.revision);
+  watch_own_later(entry);
+  Answer answer;
+  answer.said = Said::queued;
+  answer.ttl = std::chrono::duration_cast<Millis>(entry->lease->ttl) / 3;  // it is kept alive then
+  if (*delay > Millis(0)) answer.ttl = std::min(answer.ttl, *delay);
+  if (granted(row.line) > 0) answer.holder = describe(entry->name, row.line.front(), false);
+  co_return answer;
+}
+
+Later<std::optional<Answer>> EtcdStore::let_in(EntryPtr entry, AskedPtr asked, const Row& row,
+                                               std::size_t place) {
+  const bool waits_behind = wakes_next(row.line, place);
+  if (entry->lock_delay > Millis(0) && !entry->delay_written &&
+      !co_await write_own_delay(entry, asked->deadline))
+    co_return std::nullopt;
+  // The core counts from before this ask began, the lease from its last keep-alive that counts.
+  const Millis left = std::chrono::floor<Millis>(entry->lease->end() - asked->began);
+  if (left < entry->lease->ttl / 2) co_return std::nullopt;
+  {
+    const std::lock_guard lock(mutex_);
+    entry->held = true;
+  }
+  if (waits_behind) wake_next(entry);
+  stop_watching_ahead(*entry);
+  watch_own_later(entry);
+  Answer answer;
+  answer.said = Said::yes;
+  answer.number = static_cast<std::uint64_t>(entry->created);
+  answer.ttl = std::min<Millis>(left, entry->lease->ttl);
+  co_return answer;
+}
+
+Answer EtcdStore::busy(const Entry& entry, const Row& row) const {
+  const bool held = granted(row.line) > 0 && row.line.front().key != entry.key;
+  if (!held)
+    return refusal(Errc::busy, "lock_delay", "its holder died, and its lock_delay is not over");
+  Answer answer = refusal(Errc::busy, "held", "another holds it");
+  answer.holder = describe(entry.name, row.line.front(), false);
+  return answer;
+}
+
+// ── the end of an ask that was not granted ───────────────────────────────────────────────────────
+
+// Nothing of it stays in the store, or the answer is that this is not known.
+Later<Answer> EtcdStore::leave(EntryPtr entry, Answer answer, BootTime deadline) {
+  Answer out = co_await take_out(entry, false, deadline);
+  const bool is_out = out.said == Said::yes || out.said == Said::gone;
+  if (!is_out) out.said = Said::unknown;
+  co_return is_out ? std::move(answer) : std::move(out);
+}
+
+Answer EtcdStore::failed(const EntryPtr& entry, const Reply& reply) {
+  const bool left_no_trace = entry->created == 0 && !entry->doubtful;
+  if (left_no_trace) forget(*entry);
+  Answer answer;
+  answer.said = left_no_trace ? Said::no : Said::unknown;
+  answer.problem = reply.problem;
+  if (reply.done())
+    answer.problem = {Errc::unavailable, "too_slow",
+                      "the line changed faster than it could be read"};
+  return answer;
+}
+
+}  // namespace holdfast::stores::etcd

@@ -1,0 +1,215 @@
+#include "stores/etcd/keys.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/text.hpp"
+
+namespace holdfast::stores::etcd {
+namespace {
+
+constexpr std::string_view locks = "holdfast/1/locks/";
+constexpr std::string_view cells = "holdfast/1/cells/";
+constexpr std::string_view delay_end = ".delay";
+constexpr std::string_view layout = "1";
+constexpr std::string_view live = "live", revoked = "revoked";
+
+constexpr bool is_plain(unsigned char c) {
+  if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return true;
+  return std::string_view("-._~:@+=,;").find(static_cast<char>(c)) != std::string_view::npos;
+}
+
+void append_encoded(std::string& out, std::string_view name) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (is_plain(byte)) {
+      out += c;
+    } else {
+      out += '%';
+      out += digits[byte >> 4];
+      out += digits[byte & 15];
+    }
+  }
+}
+
+bool is_claim(std::string_view hex) noexcept {
+  return hex.size() == 2 * ClaimId().size() &&
+         hex.find_first_not_of("0123456789abcdef") == hex.npos;
+}
+
+// Takes the next word off the text.
+std::string_view word(std::string_view& text) noexcept {
+  const auto end = std::min(text.find(' '), text.size());
+  const std::string_view taken = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return taken;
+}
+
+template <class Number>
+bool number(std::string_view text, Number& value) noexcept {
+  const auto end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
+constexpr std::pair<Kind, std::string_view> kinds[] = {
+    {Kind::mutex, "mutex"}, {Kind::rw, "rw"}, {Kind::semaphore, "semaphore"}};
+
+std::string_view word_of(Kind kind) noexcept {
+  return std::ranges::find(kinds, kind, &std::pair<Kind, std::string_view>::first)->second;
+}
+
+bool read_kind(std::string_view text, Kind& kind) noexcept {
+  const auto found = std::ranges::find(kinds, text, &std::pair<Kind, std::string_view>::second);
+  if (found == std::end(kinds)) return false;
+  kind = found->first;
+  return true;
+}
+
+// "1 mutex 1 1 live HOST …": layout, kind, capacity, weight, state, about.
+bool read_claim(std::string_view text, Standing& standing) {
+  if (word(text) != layout) return false;
+  if (!read_kind(word(text), standing.kind) || !number(word(text), standing.capacity) ||
+      !number(word(text), standing.weight))
+    return false;
+  standing.revoked = word(text) == revoked;
+  standing.about = text;
+  return standing.weight > 0 && standing.weight <= standing.capacity;
+}
+
+bool read_delay(std::string_view text, Delay& delay) noexcept {
+  Millis::rep length = 0;
+  if (word(text) != layout || !number(word(text), length) || length < 0) return false;
+  delay.length = Millis(length);
+  return true;
+}
+
+std::string hex(std::int64_t number) {
+  char digits[16];
+  const auto end = std::to_chars(digits, std::end(digits), static_cast<std::uint64_t>(number), 16);
+  return {digits, end.ptr};
+}
+
+}  // namespace
+
+std::string Layout::all(std::string_view name_prefix) const {
+  if (dialect_) return std::string(name_prefix);
+  std::string key(locks);
+  append_encoded(key, name_prefix);
+  return key;
+}
+
+std::string Layout::prefix(std::string_view name) const { return all(name) += '/'; }
+
+std::string Layout::key(std::string_view prefix, const ClaimId& claim, std::int64_t lease) const {
+  if (dialect_) return lease == 0 ? std::string() : std::string(prefix) + hex(lease);
+  constexpr char digits[] = "0123456789abcdef";
+  std::string key(prefix);
+  for (const std::uint8_t byte : claim) {
+    key += digits[byte >> 4];
+    key += digits[byte & 15];
+  }
+  return key;
+}
+
+// One lease's number may begin with another's.
+std::string Layout::key_end(std::string_view key) const {
+  return dialect_ ? std::string() : end_of(key);
+}
+
+std::string Layout::write(const Standing& standing) const {
+  if (dialect_) return standing.revoked ? std::string(revoked) : std::string();
+  std::string text(layout);
+  text += ' ';
+  text += word_of(standing.kind);
+  text += ' ' + std::to_string(standing.capacity) + ' ' + std::to_string(standing.weight) + ' ';
+  text += standing.revoked ? revoked : live;
+  text += ' ';
+  return text += standing.about;
+}
+
+bool Layout::says_revoked(std::string_view value) const {
+  if (dialect_) return value == revoked;
+  Standing standing;
+  return read_claim(value, standing) && standing.revoked;
+}
+
+std::string Layout::prefix_in(const KeyValue& kv) const {
+  const auto slash = kv.key.rfind('/');
+  if (slash == kv.key.npos || slash == 0) return {};
+  if (dialect_ && (kv.lease == 0 || kv.key.substr(slash + 1) != hex(kv.lease))) return {};
+  return kv.key.substr(0, slash + 1);
+}
+
+std::optional<std::string> Layout::name_in(std::string_view prefix) const {
+  prefix.remove_suffix(1);
+  if (dialect_) return std::string(prefix);
+  if (!prefix.starts_with(locks)) return std::nullopt;
+  return core::percent_decoded(prefix.substr(locks.size()));
+}
+
+Row Layout::read(std::string_view prefix, const std::vector<KeyValue>& all) const {
+  Row row;
+  for (const KeyValue& kv : all)
+    if (kv.key.starts_with(prefix)) read(prefix, kv, row);
+  std::ranges::sort(row.line, {}, &Standing::created);
+  return row;
+}
+
+// To its peers every key under the prefix is one of the line, whatever it says.
+void Layout::read(std::string_view prefix, const KeyValue& kv, Row& row) const {
+  Standing standing{
+      .key = kv.key, .created = kv.created, .modified = kv.modified, .lease = kv.lease};
+  if (dialect_) {
+    standing.revoked = says_revoked(kv.value);
+    standing.about = "lease " + hex(kv.lease);
+    return row.line.push_back(std::move(standing));
+  }
+  std::string_view last = std::string_view(kv.key).substr(prefix.size());
+  const bool of_delay = last.ends_with(delay_end);
+  if (of_delay) last.remove_suffix(delay_end.size());
+  if (!is_claim(last)) return;
+  if (of_delay) {
+    Delay delay{.key = kv.key,
+                .claim_key = kv.key.substr(0, prefix.size() + last.size()),
+                .modified = kv.modified,
+                .ending = kv.lease != 0};
+    row.foreign |= !read_delay(kv.value, delay);
+    return row.delays.push_back(std::move(delay));
+  }
+  row.foreign |= !read_claim(kv.value, standing);
+  row.line.push_back(std::move(standing));
+}
+
+std::optional<std::size_t> Row::place_of(std::string_view key) const noexcept {
+  const auto at = std::ranges::find(line, key, &Standing::key);
+  if (at == line.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - line.begin());
+}
+
+std::string delay_key(std::string_view claim_key) {
+  std::string key(claim_key);
+  return key += delay_end;
+}
+
+std::string write_delay(Millis delay) {
+  return std::string(layout) + ' ' + std::to_string(delay.count());
+}
+
+std::string cell_key(std::string_view name) {
+  std::string key(cells);
+  append_encoded(key, name);
+  return key;
+}
+
+// A prefix of bytes 0xff alone has no end but that of all keys, which is written so.
+std::string end_of(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xff') end.pop_back();
+  if (end.empty()) return std::string(1, '\0');
+  end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+  return end;
+}
+
+}  // namespace holdfast::stores::etcd

@@ -1,0 +1,71 @@
+// stores/etcd/keys.hpp: where a name lives, and what is written there.
+//
+//   holdfast/1/locks/NAME/CLAIM         a claim, bound to its lease; NAME is percent-encoded
+//   holdfast/1/locks/NAME/CLAIM.delay   its holder wants a lock_delay if it dies; has no lease
+//   holdfast/1/cells/NAME
+//
+// dialect=etcd: NAME/LEASE, as etcdctl and the Go package have it: empty, and NAME verbatim.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/etcd/line.hpp"
+#include "stores/etcd/wire.hpp"
+
+namespace holdfast::stores::etcd {
+
+// What stands under one name.
+struct Delay {
+  std::string key;
+  std::string claim_key;
+  Millis length{};
+  std::int64_t modified = 0;
+  bool ending = false;  // the server ends it by itself
+};
+struct Row {
+  Line line;
+  std::vector<Delay> delays;  // of those who are in the line, and of those who died
+  bool foreign = false;       // something here was written by a newer version
+
+  std::optional<std::size_t> place_of(std::string_view key) const noexcept;
+  bool died(const Delay& delay) const noexcept { return !place_of(delay.claim_key); }
+};
+
+class Layout {
+ public:
+  explicit Layout(bool dialect) noexcept : dialect_(dialect) {}
+
+  bool delays() const noexcept { return !dialect_; }
+  std::string prefix(std::string_view name) const;  // of all its keys, with the "/" at the end
+  // With a dialect the key is known when its lease is; until then it is empty.
+  std::string key(std::string_view prefix, const ClaimId& claim, std::int64_t lease) const;
+  std::string key_end(std::string_view key) const;  // of the claim's key, and its delay's
+  std::string write(const Standing& standing) const;
+  bool says_revoked(std::string_view value) const;
+
+  // What stands in these keys; what is not of ours is ignored. In order.
+  Row read(std::string_view prefix, const std::vector<KeyValue>& all) const;
+
+  // What all keys begin with whose name begins with this.
+  std::string all(std::string_view name_prefix) const;
+  // What the keys of one name begin with, of a key that all() found; empty if it is not one.
+  std::string prefix_in(const KeyValue& kv) const;
+  std::optional<std::string> name_in(std::string_view prefix) const;
+
+ private:
+  void read(std::string_view prefix, const KeyValue& kv, Row& row) const;
+
+  bool dialect_;
+};
+
+std::string delay_key(std::string_view claim_key);
+std::string write_delay(Millis delay);
+std::string cell_key(std::string_view name);
+
+// The end of the range of all keys that begin with this.
+std::string end_of(std::string_view prefix);
+
+}  // namespace holdfast::stores::etcd

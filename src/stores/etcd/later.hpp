@@ -1,0 +1,105 @@
+// stores/etcd/later.hpp: an answer that comes later, from another thread.
+//
+//   Pledge<Granted> promise;
+//   Later<Granted> granted = promise.later();     // what it stands for has begun already
+//   Granted answer = co_await granted;            // once
+//
+//   Later<Granted> ask_twice() { …; co_return answer; }   // or a coroutine, which begins at once
+//
+// The first answer counts. A pledge that nobody keeps is answered with R{}, which says "failed".
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace holdfast::stores::etcd {
+
+template <class R>
+class Pledge;
+
+template <class R>
+class Later {
+ public:
+  struct promise_type;
+
+  bool await_ready() const noexcept { return state_->awaits.load() == State::answered(); }
+  bool await_suspend(std::coroutine_handle<> waiter) noexcept {
+    void* nobody = nullptr;
+    return state_->awaits.compare_exchange_strong(nobody, waiter.address());
+  }
+  R await_resume() noexcept { return std::move(state_->value); }
+
+ private:
+  friend class Pledge<R>;
+  struct State {
+    static void* answered() noexcept {
+      static char mark;
+      return &mark;
+    }
+    ~State() = default;
+
+    R value{};
+    std::atomic<bool> taken{false};
+    std::atomic<void*> awaits{nullptr};  // the coroutine, or the mark above
+  };
+  explicit Later(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
+};
+
+template <class R>
+class Pledge {
+ public:
+  Pledge() : kept_(std::make_shared<Kept>()) {}
+  Later<R> later() const noexcept { return Later<R>(kept_->state); }
+  void answer(R value) const noexcept { kept_->answer(std::move(value)); }
+
+ private:
+  using State = typename Later<R>::State;
+  // Shared by all copies of the promise; the state also by whoever waits.
+  struct Kept {
+    Kept() : state(std::make_shared<State>()) {}
+    Kept(const Kept&) = delete;
+    Kept& operator=(const Kept&) = delete;
+    ~Kept() { answer(R{}); }
+    void answer(R value) noexcept {
+      if (state->taken.exchange(true)) return;
+      const auto keep = state;  // who goes on may end this promise
+      keep->value = std::move(value);
+      void* waiter = keep->awaits.exchange(State::answered());
+      if (waiter) std::coroutine_handle<>::from_address(waiter).resume();
+    }
+    const std::shared_ptr<State> state;
+  };
+  std::shared_ptr<Kept> kept_;
+};
+
+// Who waits goes on when all that the coroutine had is gone: its turn, for one. Without memory it
+// ends where it is.
+template <class R>
+struct Later<R>::promise_type {
+  Later get_return_object() noexcept { return promise.later(); }
+  std::suspend_never initial_suspend() noexcept { return {}; }
+  std::suspend_never final_suspend() noexcept {
+    promise.answer(std::move(value));
+    return {};
+  }
+  void return_value(R answer) noexcept { value = std::move(answer); }
+  void unhandled_exception() noexcept {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+    } catch (...) {
+      std::terminate();
+    }
+  }
+
+  Pledge<R> promise;
+  R value{};
+};
+
+}  // namespace holdfast::stores::etcd

@@ -1,0 +1,206 @@
+// The steps of an ask: a lease, a key, and the line that it stands in.
+#include "stores/etcd/asked.hpp"
+#include "stores/etcd/store.hpp"
+
+namespace holdfast::stores::etcd {
+namespace {
+
+using What = Operation::What;
+
+Transaction when(Condition condition, Operation operation) {
+  Transaction step;
+  step.when.push_back(std::move(condition));
+  step.then.push_back(std::move(operation));
+  return step;
+}
+
+}  // namespace
+
+// ── leases ───────────────────────────────────────────────────────────────────────────────────────
+
+// One that is young enough, or has just been kept alive: then `kept` is to be proven.
+Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime deadline) {
+  Reply reply;
+  reply.outcome = Outcome::done;
+  const BootTime now = BootClock::now();
+  if (!entry->lease) {
+    const std::lock_guard lock(mutex_);
+    if (const auto lease = pool_.take(lease_ttl(entry->ttl), now)) set_lease(*entry, *lease);
+  }
+  if (entry->lease) {
+    if (entry->lease->fresh(now)) co_return reply;
+    kept = co_await client_.keep(entry->lease->id, deadline);
+    if (!kept.done()) co_return static_cast<const Reply&>(kept);
+    if (kept.ttl > kept.ttl.zero()) co_return reply;
+    give_up_lease(*entry);
+  }
+  kept = {};
+  const BootTime sent = BootClock::now();
+  const LeaseGranted granted = co_await client_.grant(lease_ttl(entry->ttl), deadline);
+  if (granted.done()) {
+    const std::lock_guard lock(mutex_);
+    set_lease(*entry, {.id = granted.lease, .ttl = granted.ttl, .counted = sent});
+  }
+  co_return static_cast<const Reply&>(granted);
+}
+
+void EtcdStore::set_lease(Entry& entry, const Lease& lease) {
+  entry.lease = lease;
+  entry.key = layout_.key(entry.prefix, entry.claim, lease.id);
+}
+
+// Whatever it was bound to ends with it, if it has not ended yet.
+void EtcdStore::give_up_lease(Entry& entry) {
+  std::int64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (entry.lease) id = entry.lease->id;
+    entry.lease.reset();
+    entry.created = 0;
+    entry.held = false;
+  }
+  if (id != 0) client_.revoke(id, BootClock::now() + std::chrono::seconds(5));
+}
+
+// ── the key ──────────────────────────────────────────────────────────────────────────────────────
+
+Later<Transacted> EtcdStore::place(const Entry& entry, bool if_free, BootTime deadline) {
+  const Operation list{.what = What::range, .key = entry.prefix, .end = end_of(entry.prefix)};
+  const Operation put{.what = What::put,
+                      .key = entry.key,
+                      .value = layout_.write(entry.standing()),
+                      .lease = entry.lease->id};
+  Transaction step;
+  if (if_free) {
+    step.when = {{Condition::Of::created, entry.prefix, 0, end_of(entry.prefix)}};
+    step.then = {put};
+    if (entry.lock_delay > Millis(0))
+      step.then.push_back(
+          {.what = What::put, .key = delay_key(entry.key), .value = write_delay(entry.lock_delay)});
+  } else {
+    step.when = {{Condition::Of::created, entry.key, 0}};
+    step.then = {put, list};
+  }
+  step.otherwise = {list};
+  return client_.transact(std::move(step), deadline);
+}
+
+// The line as it is after the claim was placed, or found in it.
+auto EtcdStore::look(EntryPtr entry, bool if_free, BootTime deadline) -> Later<Seen> {
+  Seen seen;
+  if (entry->created != 0) {
+    Found found = co_await client_.find(entry->prefix, end_of(entry->prefix), 0, deadline);
+    if (found.done()) seen.row = layout_.read(entry->prefix, found.all);
+    static_cast<Reply&>(seen) = std::move(found);
+    co_return seen;
+  }
+  Transacted placed = co_await place(*entry, if_free, deadline);
+  if (placed.repeated) entry->doubtful = true;
+  if (placed.done() && placed.held && if_free) {
+    Standing mine = entry->standing();
+    mine.created = mine.modified = placed.revision;
+    mine.lease = entry->lease->id;
+    seen.row.line.push_back(std::move(mine));
+    entry->delay_written = entry->lock_delay > Millis(0);
+  } else if (placed.done()) {
+    seen.row = layout_.read(entry->prefix, placed.found.back());
+  }
+  static_cast<Reply&>(seen) = std::move(placed);
+  co_return seen;
+}
+
+std::optional<std::size_t> EtcdStore::settle(Entry& entry, const Seen& seen,
+                                             const LeaseKept& kept) {
+  const auto place = seen.row.place_of(entry.key);
+  if (!place) {
+    set_placed(entry, 0, 0);
+    return place;
+  }
+  const Standing& mine = seen.row.line[*place];
+  set_placed(entry, mine.created, mine.modified);
+  const std::lock_guard lock(mutex_);
+  entry.lease->prove(kept, seen.term);
+  return place;
+}
+
+void EtcdStore::set_placed(Entry& entry, std::int64_t created, std::int64_t changed) {
+  const std::lock_guard lock(mutex_);
+  entry.created = created;
+  entry.modified = std::max(entry.modified, changed);
+}
+
+std::int64_t EtcdStore::modified(const Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  return entry.modified;
+}
+
+void EtcdStore::set_modified(Entry& entry, std::int64_t revision) {
+  const std::lock_guard lock(mutex_);
+  entry.modified = std::max(entry.modified, revision);
+}
+
+// By changing its key: whoever is behind watches that.
+Flow EtcdStore::wake_next(EntryPtr entry) {
+  const BootTime deadline = BootClock::now() + std::chrono::seconds(5);
+  Operation put{.what = What::put,
+                .key = entry->key,
+                .value = layout_.write(entry->standing()),
+                .keep_lease = true};
+  Transaction step = when({Condition::Of::modified, entry->key, modified(*entry)}, std::move(put));
+  const Transacted woken = co_await client_.transact(std::move(step), deadline);
+  if (woken.held) set_modified(*entry, woken.revision);
+}
+
+// ── lock_delay ───────────────────────────────────────────────────────────────────────────────────
+
+// Written before it is told that it is in, and removed with its key: one that is there without its
+// key is of a holder that died.
+Later<bool> EtcdStore::write_own_delay(EntryPtr entry, BootTime deadline) {
+  Transaction step = when(
+      {Condition::Of::created, entry->key, entry->created},
+      {.what = What::put, .key = delay_key(entry->key), .value = write_delay(entry->lock_delay)});
+  const Transacted written = co_await client_.transact(std::move(step), deadline);
+  entry->delay_written = written.held;
+  co_return written.held;
+}
+
+// How long nobody is let in yet, by our own clock since we first saw it; nothing: one was ended.
+Later<std::optional<Millis>> EtcdStore::delay_left(const Row& row, BootTime deadline) {
+  Millis longest{0};
+  for (const Delay& delay : row.delays) {
+    if (!row.died(delay)) continue;
+    const BootTime now = BootClock::now();
+    BootTime since = now;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto [known, is_new] = dead_since_.try_emplace(delay.key, now);
+      since = known->second;
+    }
+    const Millis left = std::chrono::ceil<Millis>(since + delay.length - now);
+    if (left <= Millis(0)) {
+      const Removed removed = co_await client_.remove(delay.key, {}, deadline);
+      if (!removed.done()) continue;
+      const std::lock_guard lock(mutex_);
+      dead_since_.erase(delay.key);
+      co_return std::nullopt;
+    }
+    longest = std::max(longest, left);
+    if (since == now && !delay.ending) end_delay(delay);
+  }
+  co_return longest;
+}
+
+// Should nobody stay to end it, the server does, a little later.
+Flow EtcdStore::end_delay(Delay delay) {
+  const BootTime deadline = BootClock::now() + std::chrono::seconds(5);
+  const LeaseGranted lease = co_await client_.grant(lease_ttl(delay.length), deadline);
+  if (!lease.done()) co_return;
+  Transaction step = when({Condition::Of::modified, delay.key, delay.modified},
+                          {.what = What::put,
+                           .key = delay.key,
+                           .value = write_delay(delay.length),
+                           .lease = lease.lease});
+  co_await client_.transact(std::move(step), deadline);
+}
+
+}  // namespace holdfast::stores::etcd

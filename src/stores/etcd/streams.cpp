@@ -1,0 +1,271 @@
+#include "stores/etcd/streams.hpp"
+
+#include <utility>
+
+#include "stores/etcd/connection.hpp"
+
+namespace holdfast::stores::etcd {
+
+// ── a conversation ───────────────────────────────────────────────────────────────────────────────
+
+template <class Request, class Response>
+void Conversation<Request, Response>::say(const Request& request) {
+  const Request* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (over_) return;
+    to_say_.push_back(request);
+    if (!ready_ || writing_) return;
+    writing_ = true;
+    next = &to_say_.front();
+  }
+  wire_->Write(*next, &written_);
+}
+
+template <class Request, class Response>
+void Conversation<Request, Response>::on_started(bool ok) {
+  if (!ok) return stop();
+  wire_->Read(&response_, &read_);
+  const Request* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    ready_ = true;
+    writing_ = !to_say_.empty();
+    if (!writing_) return;
+    next = &to_say_.front();
+  }
+  wire_->Write(*next, &written_);
+}
+
+template <class Request, class Response>
+void Conversation<Request, Response>::on_read(bool ok) {
+  if (!ok) return stop();
+  partner_.heard(*this, response_);
+  wire_->Read(&response_, &read_);
+}
+
+template <class Request, class Response>
+void Conversation<Request, Response>::on_written(bool) {
+  const Request* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    to_say_.pop_front();
+    writing_ = !over_ && !to_say_.empty();
+    if (!over_ && !writing_) return;
+    if (writing_) next = &to_say_.front();
+  }
+  if (next) return wire_->Write(*next, &written_);
+  wire_->Finish(&status_, &finished_);
+}
+
+// Nothing more is read; a write that is under way finishes it.
+template <class Request, class Response>
+void Conversation<Request, Response>::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    if (writing_) return;
+  }
+  wire_->Finish(&status_, &finished_);
+}
+
+template <class Request, class Response>
+void Conversation<Request, Response>::on_finished(bool) {
+  partner_.ended(*this);
+  partner_.finished(*this);
+}
+
+// ── what both share ──────────────────────────────────────────────────────────────────────────────
+
+template <class Request, class Response>
+auto Stream<Request, Response>::talk() -> std::shared_ptr<Talk> {
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_) return talk_;
+  }
+  const auto fresh = std::make_shared<Talk>(*this);
+  fresh->context().AddMetadata("hasleader", "true");  // else it ends
+  connection_.prepare(fresh->context());
+  if (!connection_.begin(fresh->context(), fresh)) return nullptr;
+  {
+    const SignalsBlocked blocked;
+    fresh->begin(open_(connection_.current(), &fresh->context(), connection_.queue()));
+  }
+  std::shared_ptr<Talk> used;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!talk_ && !fresh->over()) talk_ = fresh;
+    used = talk_;
+  }
+  if (used != fresh) fresh->end();  // another was faster
+  return used;
+}
+
+template <class Request, class Response>
+void Stream<Request, Response>::break_off() noexcept {
+  std::shared_ptr<Talk> broken;
+  {
+    const std::lock_guard lock(mutex_);
+    broken = std::exchange(talk_, nullptr);
+  }
+  if (!broken) return;
+  broken->end();
+  this->ended(*broken);
+}
+
+template <class Request, class Response>
+void Stream<Request, Response>::finished(Talk& what) noexcept {
+  connection_.finish(what.context());
+}
+
+template class Conversation<pb::LeaseKeepAliveRequest, pb::LeaseKeepAliveResponse>;
+template class Conversation<pb::WatchRequest, pb::WatchResponse>;
+template class Stream<pb::LeaseKeepAliveRequest, pb::LeaseKeepAliveResponse>;
+template class Stream<pb::WatchRequest, pb::WatchResponse>;
+
+// ── keep-alives ──────────────────────────────────────────────────────────────────────────────────
+
+KeepAlives::KeepAlives(Connection& connection)
+    : Stream(connection, [](Member& member, grpc::ClientContext* context, auto* queue) {
+        return member.lease->PrepareAsyncLeaseKeepAlive(context, queue);
+      }) {}
+
+namespace {
+
+Flow fail_at(Later<bool> limit, Pledge<LeaseKept> promise) {
+  co_await limit;
+  promise.answer({});
+}
+
+}  // namespace
+
+Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit) {
+  const Pledge<LeaseKept> promise;
+  const BootTime sent = BootClock::now();
+  const auto on = talk();
+  if (!on) return promise.later();
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_ != on) return promise.later();
+    asked_.emplace(lease, Asked{on.get(), sent, promise});
+  }
+  fail_at(connection_.pause(limit), promise);
+  pb::LeaseKeepAliveRequest request;
+  request.set_id(lease);
+  on->say(request);
+  return promise.later();
+}
+
+// Answers come in the order of the requests, so the first that asked for this lease is meant.
+void KeepAlives::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) noexcept {
+  std::optional<Asked> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    auto [at, end] = asked_.equal_range(response.id());
+    while (at != end && at->second.talk != &from) ++at;
+    if (at == end) return;
+    asked = std::move(at->second);
+    asked_.erase(at);
+  }
+  LeaseKept kept;
+  kept.outcome = Outcome::done;
+  kept.revision = response.header().revision();
+  kept.term = response.header().raft_term();
+  kept.sent = asked->sent;
+  kept.ttl = std::chrono::seconds(response.ttl());
+  asked->promise.answer(std::move(kept));
+}
+
+void KeepAlives::ended(const Talk& what) noexcept {
+  std::vector<Pledge<LeaseKept>> unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_.get() == &what) talk_.reset();
+    for (auto at = asked_.begin(); at != asked_.end();) {
+      if (at->second.talk != &what) {
+        ++at;
+      } else {
+        unanswered.push_back(std::move(at->second.promise));
+        at = asked_.erase(at);
+      }
+    }
+  }
+  for (const auto& each : unanswered) each.answer({});
+}
+
+// ── watches ──────────────────────────────────────────────────────────────────────────────────────
+
+Watches::Watches(Connection& connection, Watching& watching)
+    : Stream(connection,
+             [](Member& member, grpc::ClientContext* context, auto* queue) {
+               return member.watch->PrepareAsyncWatch(context, queue);
+             }),
+      watching_(watching) {}
+
+bool Watches::open(WatchId id, const Client::Watch& watch) {
+  const auto on = talk();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!on || talk_ != on) return false;
+    open_watches_.emplace(id, on.get());
+  }
+  pb::WatchRequest request;
+  auto& create = *request.mutable_create_request();
+  create.set_key(watch.key);
+  create.set_range_end(watch.end);
+  create.set_start_revision(watch.from);
+  create.set_watch_id(id);
+  if (watch.ends) create.add_filters(pb::WatchCreateRequest::NOPUT);
+  on->say(request);
+  return true;
+}
+
+void Watches::close(WatchId watch) noexcept {
+  std::shared_ptr<Talk> on;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_watches_.find(watch);
+    if (found == open_watches_.end()) return;
+    if (talk_.get() == found->second) on = talk_;
+    open_watches_.erase(found);
+  }
+  if (!on) return;
+  pb::WatchRequest request;
+  request.mutable_cancel_request()->set_watch_id(watch);
+  on->say(request);
+}
+
+void Watches::heard(const Talk&, const pb::WatchResponse& response) noexcept {
+  const WatchId watch = response.watch_id();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_watches_.find(watch);
+    if (found == open_watches_.end()) return;  // closed by us
+    if (response.canceled()) open_watches_.erase(found);
+  }
+  if (response.canceled()) return watching_.closed(watch);
+  if (response.created()) watching_.opened(watch, response.header().revision());
+  for (const pb::Event& event : response.events()) {
+    const bool ended = event.type() == pb::Event::DELETE;
+    watching_.changed(watch, {ended, event.kv().value(), event.kv().mod_revision()});
+  }
+}
+
+void Watches::ended(const Talk& what) noexcept {
+  std::vector<WatchId> closed;
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_.get() == &what) talk_.reset();
+    for (auto at = open_watches_.begin(); at != open_watches_.end();) {
+      if (at->second != &what) {
+        ++at;
+      } else {
+        closed.push_back(at->first);
+        at = open_watches_.erase(at);
+      }
+    }
+  }
+  for (const WatchId watch : closed) watching_.closed(watch);
+}
+
+}  // namespace holdfast::stores::etcd

@@ -1,0 +1,138 @@
+// stores/etcd/streams.hpp: the two calls of etcd that go on: keep-alives of leases, and watches.
+// Each is opened when it is first needed, on the member that is asked at that time, and again after
+// it broke.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "etcd.grpc.pb.h"
+#include "stores/etcd/client.hpp"
+
+namespace holdfast::stores::etcd {
+
+struct Member;
+void set_deadline(grpc::ClientContext& context, BootTime limit);
+
+// What gRPC's queue gives back when an operation is done.
+class Tag {
+ public:
+  virtual void done(bool ok) noexcept = 0;
+
+ protected:
+  ~Tag() = default;
+};
+
+// One open stream: one read and at most one write are under way, and when both have ended it is
+// finished. It lives until then.
+template <class Request, class Response>
+class Conversation {
+ public:
+  using Wire = grpc::ClientAsyncReaderWriter<Request, Response>;
+  class Partner {
+   public:
+    virtual void heard(const Conversation& from, const Response& response) noexcept = 0;
+    virtual void ended(const Conversation& what) noexcept = 0;
+    virtual void finished(Conversation& what) noexcept = 0;  // the last of it
+
+   protected:
+    ~Partner() = default;
+  };
+
+  explicit Conversation(Partner& partner) : partner_(partner) {}
+  grpc::ClientContext& context() noexcept { return context_; }
+  void begin(std::unique_ptr<Wire> wire) {
+    wire_ = std::move(wire);
+    wire_->StartCall(&started_);
+  }
+  void say(const Request& request);
+  void end() noexcept { context_.TryCancel(); }
+  bool over() const noexcept { return over_; }
+
+ private:
+  struct Step final : Tag {
+    Step(Conversation& of, void (Conversation::*next)(bool)) : talk(of), then(next) {}
+    void done(bool ok) noexcept override { (talk.*then)(ok); }
+    Conversation& talk;
+    void (Conversation::*then)(bool);
+  };
+  void on_started(bool ok);
+  void on_read(bool ok);
+  void on_written(bool ok);
+  void on_finished(bool ok);
+  void stop();
+
+  Partner& partner_;
+  grpc::ClientContext context_;
+  std::unique_ptr<Wire> wire_;
+  Step started_{*this, &Conversation::on_started}, read_{*this, &Conversation::on_read},
+      written_{*this, &Conversation::on_written}, finished_{*this, &Conversation::on_finished};
+  Response response_;
+  grpc::Status status_;
+
+  std::mutex mutex_;
+  std::deque<Request> to_say_;  // the first is on its way, if `writing_`
+  bool ready_ = false, writing_ = false;
+  std::atomic<bool> over_ = false;  // nothing more is heard
+};
+
+// Opens a conversation on the current member; what both streams share.
+template <class Request, class Response>
+class Stream : public Conversation<Request, Response>::Partner {
+ protected:
+  using Talk = Conversation<Request, Response>;
+  using Open = std::unique_ptr<typename Talk::Wire> (*)(Member& member,
+                                                        grpc::ClientContext* context,
+                                                        grpc::CompletionQueue* queue);
+  Stream(Connection& connection, Open open) : connection_(connection), open_(open) {}
+  ~Stream() = default;
+  std::shared_ptr<Talk> talk();  // null: the store is closing
+  void break_off() noexcept;     // whoever waits for an answer gets none
+  void finished(Talk& what) noexcept final;
+
+  Connection& connection_;
+  const Open open_;
+  std::mutex mutex_;
+  std::shared_ptr<Talk> talk_;
+};
+
+class KeepAlives final
+    : Stream<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse> {
+ public:
+  explicit KeepAlives(Connection& connection);
+  using Stream::break_off;
+  Later<LeaseKept> once(std::int64_t lease, BootTime limit);
+
+ private:
+  struct Asked {
+    const Talk* talk;
+    BootTime sent;
+    Pledge<LeaseKept> promise;
+  };
+  void heard(const Talk& from, const etcdserverpb::LeaseKeepAliveResponse& response) noexcept final;
+  void ended(const Talk& what) noexcept final;
+
+  std::multimap<std::int64_t, Asked> asked_;
+};
+
+class Watches final : Stream<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse> {
+ public:
+  Watches(Connection& connection, Watching& watching);
+  using Stream::break_off;
+  bool open(WatchId id, const Client::Watch& watch);
+  void close(WatchId watch) noexcept;
+
+ private:
+  void heard(const Talk& from, const etcdserverpb::WatchResponse& response) noexcept final;
+  void ended(const Talk& what) noexcept final;
+
+  Watching& watching_;
+  std::map<WatchId, const Talk*> open_watches_;
+};
+
+}  // namespace holdfast::stores::etcd

@@ -1,0 +1,186 @@
+// What is heard of keys that change becomes hints: whoever waits looks again, and a holder whose
+// key is gone is told.
+#include "stores/etcd/store.hpp"
+
+namespace holdfast::stores::etcd {
+namespace {
+
+// A claim that is let go sooner never watches its own key.
+constexpr Millis own_watch_after{30};
+
+}  // namespace
+
+// ── what is watched ──────────────────────────────────────────────────────────────────────────────
+
+// For what comes next: one from an earlier revision on is served by a slow loop of the server's.
+// What happened since the line was read shows in opened().
+void EtcdStore::watch_ahead(const EntryPtr& entry, const Row& row, std::size_t place,
+                            std::int64_t revision) {
+  const Ahead ahead = ahead_of(row.line, place);
+  Client::Watch watch{.key = entry->prefix, .end = end_of(entry->prefix), .ends = true};
+  if (ahead.what == Ahead::What::one) watch = {.key = row.line[ahead.place].key};
+  WatchId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    entry->listed = revision;
+    if (entry->ahead_watch != 0 && entry->ahead_key == watch.key) return;
+    id = ++last_watch_;
+  }
+  stop_watching_ahead(*entry);
+  {
+    const std::lock_guard lock(mutex_);
+    entry->ahead_watch = id;
+    entry->ahead_key = watch.key;
+    watched_[id] = {entry, false};
+  }
+  if (!client_.watch(id, watch)) closed(id);
+}
+
+void EtcdStore::stop_watching_ahead(Entry& entry) noexcept {
+  WatchId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = std::exchange(entry.ahead_watch, 0);
+    watched_.erase(id);
+  }
+  if (id != 0) client_.unwatch(id);
+}
+
+void EtcdStore::watch_own_later(const EntryPtr& entry) {
+  BootTime at{};
+  {
+    const std::lock_guard lock(mutex_);
+    if (entry->own_watch != 0) return;
+    entry->own_watch = ++last_watch_;
+    at = BootClock::now() + own_watch_after;
+    to_watch_.emplace_back(at, entry);
+    if (to_watch_.size() > 1) return;
+  }
+  courier_.tick_at(at);
+}
+
+// From the last change that we know of on, so nothing is missed.
+void EtcdStore::watch_own(const EntryPtr& entry) {
+  WatchId id = 0;
+  Client::Watch watch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (entry->over || entry->own_watch == 0) return;
+    watch.key = entry->key;
+    id = entry->own_watch = ++last_watch_;
+    watch.from = entry->modified + 1;
+    watched_[id] = {entry, true};
+  }
+  if (!client_.watch(id, watch)) closed(id);
+}
+
+// After a watch broke: what happened in between may be too old to be told.
+Flow EtcdStore::watch_own_again(EntryPtr entry) {
+  const BootTime now = BootClock::now();
+  co_await client_.pause(now + own_watch_after);
+  std::string key;
+  {
+    const std::lock_guard lock(mutex_);
+    key = entry->key;
+  }
+  const Found found = co_await client_.find(key, {}, 0, now + std::chrono::seconds(5));
+  if (found.done() && found.all.empty()) co_return own_changed(entry, true);
+  if (found.done()) {
+    if (layout_.says_revoked(found.all.front().value)) own_changed(entry, false);
+    set_modified(*entry, found.revision);
+    co_return watch_own(entry);
+  }
+  // Its renewal or its next ask will see what became of it, and arms it again.
+  const std::lock_guard lock(mutex_);
+  entry->own_watch = 0;
+}
+
+void EtcdStore::unwatch(Entry& entry) noexcept {
+  stop_watching_ahead(entry);
+  WatchId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = std::exchange(entry.own_watch, 0);
+    if (watched_.erase(id) == 0) return;  // it was not armed yet
+  }
+  client_.unwatch(id);
+}
+
+BootTime EtcdStore::tick(BootTime now) noexcept {
+  for (;;) {
+    EntryPtr due;
+    {
+      const std::lock_guard lock(mutex_);
+      if (to_watch_.empty() || to_watch_.front().first > now) break;
+      due = to_watch_.front().second.lock();
+      to_watch_.pop_front();
+    }
+    if (due) watch_own(due);
+  }
+  const BootTime next = client_.tick(now);
+  const std::lock_guard lock(mutex_);
+  return to_watch_.empty() ? next : std::min(next, to_watch_.front().first);
+}
+
+// ── what is heard ────────────────────────────────────────────────────────────────────────────────
+
+EntryPtr EtcdStore::watched_by(WatchId watch, bool& own, bool over) {
+  const std::lock_guard lock(mutex_);
+  const auto found = watched_.find(watch);
+  if (found == watched_.end()) return nullptr;
+  EntryPtr entry = found->second.entry.lock();
+  own = found->second.own;
+  if (over || !entry) watched_.erase(found);
+  if (over && entry && !own) entry->ahead_watch = 0;
+  return entry;
+}
+
+void EtcdStore::opened(WatchId watch, std::int64_t revision) noexcept {
+  bool own = false;
+  const EntryPtr entry = watched_by(watch, own, false);
+  if (!entry || own) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (revision <= entry->listed) return;
+  }
+  tell_look(entry->name);
+}
+
+void EtcdStore::changed(WatchId watch, const Change& change) noexcept {
+  bool own = false;
+  const EntryPtr entry = watched_by(watch, own, false);
+  if (!entry) return;
+  if (!own) return tell_look(entry->name);
+  if (!change.ended) set_modified(*entry, change.modified);
+  if (change.ended || layout_.says_revoked(change.value)) own_changed(entry, change.ended);
+}
+
+void EtcdStore::closed(WatchId watch) noexcept {
+  bool own = false;
+  const EntryPtr entry = watched_by(watch, own, true);
+  if (!entry) return;
+  if (!own) return tell_look(entry->name);
+  watch_own_again(entry);
+}
+
+// Its key ended, or was marked as revoked. Whoever waits gets back in line by its next ask.
+void EtcdStore::own_changed(const EntryPtr& entry, bool ended) noexcept {
+  bool was_held = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (entry->over) return;
+    was_held = std::exchange(entry->held, false);
+    if (ended) {
+      watched_.erase(entry->own_watch);
+      entry->own_watch = 0;
+    }
+  }
+  if (!was_held) return tell_look(entry->name);
+  courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
+}
+
+void EtcdStore::tell_look(const std::string& name) noexcept {
+  courier_.tell([name](Hints& hints) { hints.look(name); });
+}
+
+}  // namespace holdfast::stores::etcd

@@ -1,0 +1,156 @@
+// What is urgent and late: a renewal that a network lost may be lost again and again, and TCP waits
+// longer each time. So a copy of it travels on a spare connection, and a copy of that on the next
+// one, each after an eighth of the time that is left. The first answer counts.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "stores/redis/link.hpp"
+#include "stores/redis/request.hpp"
+
+namespace holdfast::stores::redis {
+namespace {
+
+constexpr Millis spare_for{10'000};  // since somebody needed it
+constexpr Millis first_try{100};     // to connect: TCP itself would try again after a second
+constexpr int first_tries = 4;       // before it takes more time, and more rest
+
+struct Race {
+  TaskPtr task;  // null: it was answered
+  int runners = 0;
+  bool doubtful = false;  // one of them may have been done, and nobody will tell
+};
+
+class Runner final : public Task {
+ public:
+  explicit Runner(std::shared_ptr<Race> race) : race_(std::move(race)) { ++race_->runners; }
+
+  // As the task itself, where it is now.
+  void start(const Task& task) noexcept {
+    deadline = task.deadline;
+    slot = task.slot;
+    bound = task.bound;
+    unattended = task.unattended;
+    urgent = repeated = true;
+    patient = true;  // the spare that rests gets it later
+  }
+  void write(std::string& out, const Link& link) override {
+    if (!race_->task) {  // too late: anything that is answered will do
+      Request(out, 1) << "PING";
+      return;
+    }
+    race_->task->by_text = by_text;
+    race_->task->write(out, link);
+  }
+  void read(const Reply& reply) override {
+    if (!race_->task) return;
+    race_->task->read(reply);
+    won_ = std::move(race_->task);
+  }
+  // Only the last one tells.
+  void refuse(Said said, const Problem& problem) noexcept override {
+    if (!race_->task) return;
+    race_->doubtful = race_->doubtful || said == Said::unknown;
+    if (--race_->runners > 0) return;
+    race_->task->refuse(race_->doubtful ? Said::unknown : said, problem);
+    won_ = std::move(race_->task);
+  }
+  TaskPtr another() override {
+    if (!race_->task) return nullptr;
+    auto other = std::make_unique<Runner>(race_);
+    other->start(*this);
+    return other;
+  }
+  void deliver(TaskPtr) noexcept override {
+    if (!won_) return;
+    Task& won = *won_;
+    won.deliver(std::move(won_));
+  }
+
+ private:
+  const std::shared_ptr<Race> race_;
+  TaskPtr won_;
+};
+
+// Puts a runner in place of the task, and gives another.
+TaskPtr split(TaskPtr& task) {
+  const auto race = std::make_shared<Race>();
+  auto one = std::make_unique<Runner>(race), other = std::make_unique<Runner>(race);
+  for (Runner* runner : {one.get(), other.get()}) runner->start(*task);
+  one->via = task->via;
+  one->redirections = task->redirections;
+  one->by_text = task->by_text;
+  one->asking = task->asking;
+  one->patient = task->patient;
+  task->repeated = true;
+  race->task = std::move(task);
+  task = std::move(one);
+  return other;
+}
+
+}  // namespace
+
+// An eighth of its time is more than one way there and back, as a rule.
+void Link::watch(Task& task, BootTime now) noexcept {
+  if (!task.urgent || spares_ == 0) return;
+  task.late_at = now + (task.deadline - now) / 8;
+  late_at_ = std::min(late_at_, task.late_at);
+}
+
+// A spare one is kept for a while, for the network may stay as it is.
+void Link::prepare(BootTime now) {
+  wanted_until_ = now + spare_for;
+  open(now);
+}
+
+void Link::relieve(BootTime late_by) {
+  late_at_ = BootTime::max();
+  for (auto* tasks : {&waiting_, &sent_}) {
+    for (TaskPtr& task : *tasks) {
+      if (!task || task->late_at == BootTime::max()) continue;
+      if (task->late_at <= late_by)
+        hand_on(task);
+      else
+        late_at_ = std::min(late_at_, task->late_at);
+    }
+  }
+}
+
+// Closes what was silent for too long; what has just come to it shall not suffer for that.
+void Link::give_up(const Problem& why) {
+  relieve(BootTime::max());
+  close(why);
+}
+
+void Link::hand_on(TaskPtr& task) {
+  task->late_at = BootTime::max();
+  Link& next = spare();
+  TaskPtr copy = task->repeated ? task->another() : split(task);
+  if (!copy) return;
+  const BootTime now = BootClock::now();
+  try {
+    listener_.submit(next, std::move(copy), now);
+  } catch (const std::bad_alloc&) {
+    if (copy) copy->refuse(Said::no, {});  // it is not the last
+  }
+  if (next.spares_ > 0) next.spare().prepare(now);
+}
+
+Link& Link::spare() {
+  if (!relief_) {
+    auto made = std::make_unique<Link>(place_, Use::spare, options_, listener_);
+    made->spares_ = spares_ - 1;
+    listener_.added(*made);
+    relief_ = std::move(made);
+  }
+  return *relief_;
+}
+
+int Link::short_failures() const noexcept { return failures_ / first_tries; }
+
+Millis Link::short_try(Millis most) const noexcept {
+  return std::min(most, first_try * (1 << std::min(short_failures(), 4)));
+}
+
+}  // namespace holdfast::stores::redis

@@ -1,0 +1,335 @@
+// How a claim gets in line, and what becomes of it there.
+#include <algorithm>
+#include <utility>
+
+#include "stores/zookeeper/own_claims.hpp"
+#include "stores/zookeeper/trouble.hpp"
+
+namespace holdfast::stores::zookeeper {
+namespace {
+
+constexpr std::int64_t number_limit = std::int64_t(1) << 53;
+
+std::string in_words(const Shape& shape) {
+  std::string words(to_string(shape.kind));
+  if (shape.kind == Kind::semaphore) words += " of " + std::to_string(shape.capacity);
+  return words;
+}
+
+Problem misfit(const Shape& present, const Shape& asked) {
+  return {Errc::invalid, "kind",
+          "it is in use as " + in_words(present) + ", asked for as " + in_words(asked)};
+}
+
+// What stands in place of a session, or of an answer: said as it must be.
+Answer failed(const Place& place, Problem problem) {
+  return refused(place.doubtful || !place.child.empty() ? Said::unknown : Said::no,
+                 std::move(problem));
+}
+
+}  // namespace
+
+// Every round begins with a connected session and ends with an answer, or where somebody else moved
+// or the connection went.
+Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
+  if (job.instead_ttl > Millis(0)) {
+    Replaced replaced{*this, job.instead, job.instead_ttl};
+    co_await replaced;
+  }
+  if (is_withdrawn(entry.claim))
+    co_return refused(Said::gone, {Errc::lost, "withdrawn", "this claim was withdrawn before"});
+  for (;;) {
+    auto [session, problem] = co_await keeper_.session();
+    if (!session) co_return failed(place_of(entry), std::move(problem));
+    if (job.ticket->answered()) co_return std::nullopt;
+    if (session->timeout() < 2 * options_.tick)
+      co_return refused(Said::no, too_short(session->timeout(), options_));
+    const Outcome listed = co_await line_up(entry, job, session);
+    const Place place = place_of(entry);
+    if (place.revoked) co_return was_revoked();
+    if (place.standing == Standing::ended) co_return not_held();
+    if (was_lost(listed.rc) || is_over(listed.rc)) continue;
+    if (listed.rc == ZNONODE && place.child.empty()) {
+      const Node kind = layout_.contained() ? Node::container : Node::persistent;
+      const int rc = co_await make_path(entry.folder, kind, session);
+      if (rc == ZOK || was_lost(rc) || is_over(rc)) continue;
+      co_return refused(Said::no, problem_of(rc, entry.folder));
+    }
+    if (listed.rc != ZOK && listed.rc != ZNONODE)
+      co_return failed(place, problem_of(listed.rc, entry.folder));
+    if (place.number >= number_limit) {
+      Answer answer = refused(Said::no, {Errc::corrupt, "number",
+                                         "the server's transaction number has more than 53 bits"});
+      co_return co_await give_up(entry, std::move(answer));
+    }
+    const Line line(listed.names, layout_);
+    const Verdict verdict = judge(line, place.child);
+    switch (verdict.what) {
+      case Verdict::What::missing: {
+        const std::lock_guard lock(mutex_);
+        entry.place = {};
+        co_return refused(Said::gone, {Errc::lost, "entry_deleted", "its node was deleted"});
+      }
+      case Verdict::What::misfit: {
+        Answer answer = refused(Said::no, misfit(line.claims.front().shape, job.shape));
+        co_return co_await give_up(entry, std::move(answer));
+      }
+      case Verdict::What::granted: {
+        std::optional<Answer> answer;
+        if (co_await grant(entry, job, place, line, verdict, session, answer)) co_return answer;
+        break;
+      }
+      case Verdict::What::waits: {
+        if (!job.queue) co_return co_await refuse(entry, line, session);
+        const Watched watched = co_await watch(entry, line, verdict, session);
+        if (was_lost(watched.rc) || is_over(watched.rc) || watched.moved) break;
+        if (watched.rc != ZOK) {
+          Answer answer = refused(Said::no, problem_of(watched.rc, entry.folder));
+          co_return co_await give_up(entry, std::move(answer));
+        }
+        Answer answer;
+        answer.said = Said::queued;
+        answer.holder = watched.holder;
+        if (settle(entry, session, [&](Place& at) { at.standing = Standing::waiting; }))
+          co_return answer;
+        break;
+      }
+    }
+  }
+}
+
+// ── getting in line ──────────────────────────────────────────────────────────────────────────────
+
+// The node is made, unless it is there, and the list is read: both in one round trip.
+Task<Outcome> OwnClaims::line_up(Entry& entry, const AskJob& job,
+                                 std::shared_ptr<Session> session) {
+  if (place_of(entry).doubtful) {
+    Outcome found;
+    found.rc = co_await find_again(entry, session);
+    if (found.rc != ZOK && found.rc != ZNONODE) co_return found;
+  }
+  const Place place = place_of(entry);
+  if (!place.child.empty() || place.standing == Standing::ended)
+    co_return co_await session->children(entry.folder);
+
+  job.ticket->sent();
+  Outcome nothing;
+  nothing.rc = ZCONNECTIONLOSS;
+  if (job.ticket->answered()) co_return nothing;  // its deadline came first: it was not sent
+  if (!settle(entry, session, [](Place& at) { at.doubtful = true; })) co_return nothing;
+  const std::string stem = entry.folder + "/" + layout_.stem(entry.claim, job.shape);
+  Operation creation = session->create(stem, layout_.written({.about = job.about}), Node::in_line);
+  Operation listing = session->children(entry.folder);
+  const Outcome made = co_await creation;
+  Outcome listed = co_await listing;
+  if (was_lost(made.rc)) co_return made;
+  const bool settled = settle(entry, session, [&](Place& at) {
+    at.doubtful = false;
+    if (made.rc != ZOK) return;
+    at.session = session;
+    at.child = made.text.substr(entry.folder.size() + 1);
+    at.shape = job.shape;
+    at.number = made.stat.czxid;
+    at.stamp_ms = made.stat.ctime;
+    guard_later(entry);
+  });
+  if (!settled) listed.rc = ZSESSIONEXPIRED;
+  if (made.rc != ZOK) listed.rc = made.rc;
+  co_return listed;
+}
+
+// Whether a node was made that we were not told of. One of a session before is not ours: it ends
+// when that one does, and is not waited for.
+Task<int> OwnClaims::find_again(Entry& entry, std::shared_ptr<Session> session) {
+  Operation syncing = session->sync(entry.folder);
+  Operation listing = session->children(entry.folder);
+  const Outcome synced = co_await syncing;
+  const Outcome listed = co_await listing;
+  if (synced.rc != ZOK) co_return synced.rc;
+  if (listed.rc != ZOK && listed.rc != ZNONODE) co_return listed.rc;
+  const Line line(listed.names, layout_);
+  const Child* child = line.find(entry.claim);
+  Outcome seen;
+  if (child) {
+    seen = co_await session->exists(entry.folder + "/" + child->name);
+    if (seen.rc != ZOK && seen.rc != ZNONODE) co_return seen.rc;
+    if (seen.rc == ZOK && seen.stat.ephemeralOwner != session->id()) {
+      seen = co_await session->remove(entry.folder + "/" + child->name);
+      if (seen.rc != ZOK && seen.rc != ZNONODE) co_return seen.rc;
+      child = nullptr;
+    }
+    if (seen.rc == ZNONODE) child = nullptr;
+  }
+  const bool settled = settle(entry, session, [&](Place& at) {
+    at.doubtful = false;
+    if (!child) {
+      const bool was_held = at.standing == Standing::held;
+      at = {};
+      if (was_held) at.standing = Standing::ended;
+      return;
+    }
+    at.session = session;
+    at.child = child->name;
+    at.shape = child->shape;
+    if (at.number == 0) at.number = seen.stat.czxid;
+    if (at.stamp_ms == 0) at.stamp_ms = seen.stat.ctime;
+    guard_later(entry);
+  });
+  co_return settled ? listed.rc : ZSESSIONEXPIRED;
+}
+
+// ── what the list says ───────────────────────────────────────────────────────────────────────────
+
+// False: to be judged again.
+Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place, const Line& line,
+                            const Verdict& verdict, std::shared_ptr<Session> session,
+                            std::optional<Answer>& answer) {
+  if (!line.orphans.empty()) {
+    const auto left = co_await mourn(entry, place, line.orphans, session);
+    if (!left) co_return false;
+    Answer delayed =
+        refused(job.queue ? Said::queued : Said::no,
+                {Errc::busy, "lock_delay", "its holder died, and its lock_delay is not over"});
+    delayed.ttl = *left;
+    if (!job.queue) {
+      answer = co_await give_up(entry, std::move(delayed));
+    } else {
+      if (!settle(entry, session, [](Place& at) { at.standing = Standing::waiting; }))
+        co_return false;
+      answer = std::move(delayed);
+    }
+    co_return true;
+  }
+  const std::string marker =
+      job.lock_delay > Millis(0) ? layout_.marker(entry.claim, job.lock_delay) : "";
+  if (!marker.empty() && place.standing != Standing::held) {
+    // Known before it is made: whatever becomes of that, it goes with the claim.
+    if (!settle(entry, session, [&](Place& at) { at.marker = marker; })) co_return false;
+    const Outcome made =
+        co_await session->create(entry.folder + "/" + marker, "", Node::persistent);
+    if (was_lost(made.rc) || is_over(made.rc)) co_return false;
+    if (made.rc != ZOK && made.rc != ZNODEEXISTS) {
+      Answer failure = refused(Said::no, problem_of(made.rc, entry.folder));
+      answer = co_await give_up(entry, std::move(failure));
+      co_return true;
+    }
+  }
+  if (verdict.heard)  // Nobody waits for the answer: those behind ask again in time.
+    (void)session->set(entry.folder + "/" + place.child,
+                       layout_.written({.granted = true, .about = job.about}), 0);
+  co_return settle(entry, session, [&](Place& at) {
+    at.standing = Standing::held;
+    Answer granted;
+    granted.said = Said::yes;
+    granted.number = static_cast<std::uint64_t>(at.number);
+    granted.ttl = session->timeout();
+    granted.store_us = at.stamp_ms * 1000;
+    job.ticket->answer(std::move(granted));
+  });
+}
+
+Task<Answer> OwnClaims::refuse(Entry& entry, const Line& line, std::shared_ptr<Session> session) {
+  const Child& first = line.claims.front();
+  Operation reading = session->get(entry.folder + "/" + first.name);
+  Answer answer = refused(Said::no, {Errc::busy, "held", "another holds it"});
+  answer = co_await give_up(entry, std::move(answer));
+  const Outcome seen = co_await reading;
+  if (seen.rc == ZOK)
+    answer.holder = describe(layout_, entry.name, first, seen.stat.czxid, seen.text);
+  co_return answer;
+}
+
+// The answer, once the node is surely gone.
+Task<Answer> OwnClaims::give_up(Entry& entry, Answer answer) {
+  answer.store_us = place_of(entry).stamp_ms * 1000;
+  const int rc = co_await leave(entry);
+  if (rc == ZOK || rc == ZNONODE || rc == ZSESSIONEXPIRED) co_return answer;
+  co_return refused(Said::unknown, problem_of(rc, entry.folder));
+}
+
+Task<OwnClaims::Watched> OwnClaims::watch(const Entry& entry, const Line& line,
+                                          const Verdict& verdict,
+                                          std::shared_ptr<Session> session) {
+  const std::size_t granted = line.granted();
+  struct Reading {
+    const Child* child;
+    Operation operation;
+    bool watches;
+  };
+  std::vector<Reading> readings;
+  const auto read = [&](const Child& child, bool watches) {
+    readings.push_back({&child, session->get(entry.folder + "/" + child.name, watches), watches});
+  };
+  for (const Child& child : line.claims)
+    if (std::ranges::count(verdict.watch, child.name) > 0 &&
+        note_watch(entry.folder + "/" + child.name, entry.claim))
+      read(child, true);
+  const Child& first = line.claims.front();
+  if (readings.empty() || readings.front().child != &first) read(first, false);
+
+  Watched watched;
+  for (Reading& reading : readings) {
+    const Outcome seen = co_await reading.operation;
+    if (reading.watches && seen.rc != ZOK)
+      forget_watch(entry.folder + "/" + reading.child->name, entry.claim);
+    if (seen.rc == ZOK && reading.child == &first)
+      watched.holder = describe(layout_, entry.name, first, seen.stat.czxid, seen.text);
+    // It was let in after the list was read, and will not tell again.
+    const bool let_in = reading.child >= &first + granted && layout_.read_note(seen.text).granted;
+    watched.moved |= reading.watches && (seen.rc == ZNONODE || let_in);
+    if (reading.watches && seen.rc != ZOK && seen.rc != ZNONODE) watched.rc = seen.rc;
+  }
+  co_return watched;
+}
+
+bool OwnClaims::note_watch(const std::string& path, const ClaimId& claim) {
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = watches_.equal_range(path);
+  for (auto at = first; at != last; ++at)
+    if (at->second == claim) return false;
+  watches_.emplace(path, claim);
+  return true;
+}
+
+void OwnClaims::forget_watch(const std::string& path, const ClaimId& claim) {
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = watches_.equal_range(path);
+  for (auto at = first; at != last; ++at)
+    if (at->second == claim) return void(watches_.erase(at));
+}
+
+// A holder died, and its marker is left. The first who sees that has the server write down when it
+// was; whoever comes later can tell by the server's time of its own node, and who stays counts
+// itself. How long it is still mourned; nothing if it is over.
+Task<std::optional<Millis>> OwnClaims::mourn(const Entry& entry, const Place& place,
+                                             const std::vector<Marker>& orphans,
+                                             std::shared_ptr<Session> session) {
+  std::optional<Millis> left;
+  for (const Marker& orphan : orphans) {
+    const std::string path = entry.folder + "/" + orphan.name;
+    const BootTime now = BootClock::now();
+    BootTime since = now;
+    {
+      const std::lock_guard lock(mutex_);
+      since = mourned_.try_emplace(path, now).first->second;
+    }
+    bool over = now - since >= orphan.delay;
+    if (!over && since == now) {
+      Outcome seen = co_await session->set(path, "its holder died", 0);
+      if (seen.rc == ZBADVERSION) seen = co_await session->exists(path);
+      over = seen.rc == ZNONODE ||
+             (seen.rc == ZOK && place.stamp_ms - seen.stat.mtime >= orphan.delay.count());
+    }
+    if (!over) {
+      const auto rest = std::chrono::ceil<Millis>(since + orphan.delay - now);
+      left = std::max(left.value_or(rest), rest);
+      continue;
+    }
+    co_await session->remove(path);
+    const std::lock_guard lock(mutex_);
+    mourned_.erase(path);
+  }
+  co_return left;
+}
+
+}  // namespace holdfast::stores::zookeeper

@@ -1,0 +1,218 @@
+#include "stores/zookeeper/keeper.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "stores/common/flow.hpp"
+#include "stores/zookeeper/trouble.hpp"
+
+namespace holdfast::stores::zookeeper {
+
+// ── waiting for a session ────────────────────────────────────────────────────────────────────────
+
+bool Keeper::enter(Entrance& entrance) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!session_ || !session_->connected()) return false;
+  entrance.found_.session = session_;
+  return true;
+}
+
+// It may be resumed before this returns, so nothing of it is touched after the mutex is given back.
+bool Keeper::wait(Entrance& entrance, std::coroutine_handle<> waiting) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) {
+    entrance.found_.problem = closing();
+    return false;
+  }
+  if (session_ && session_->connected()) {
+    entrance.found_.session = session_;
+    return false;
+  }
+  waiting_.push_back({waiting, &entrance});
+  if (!session_ && !std::exchange(wanted_, true)) courier_.tick_at(BootTime());
+  return true;
+}
+
+// Lets all in who wait: to the session, or out with the problem.
+void Keeper::admit(const std::shared_ptr<Session>& session, const Problem& problem) noexcept {
+  std::vector<Waiting> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all.swap(waiting_);
+  }
+  for (const Waiting& each : all) {
+    each.entrance->found_.session = session;
+    try {
+      each.entrance->found_.problem = problem;
+    } catch (const std::bad_alloc&) {
+      each.entrance->found_.problem.errc = problem.errc;
+    }
+    each.handle.resume();
+  }
+}
+
+std::shared_ptr<Session> Keeper::present() noexcept {
+  const std::lock_guard lock(mutex_);
+  return session_;
+}
+
+// ── the session's life ───────────────────────────────────────────────────────────────────────────
+
+// On a thread of its own: to resolve a name may take long, and a call only starts.
+void Keeper::open() {
+  end_opening();  // There was no session.
+  auto session = std::make_shared<Session>(options_, static_cast<Audience&>(*this));
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = false;
+    session_ = session;
+  }
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = 0;
+  try {
+    opening_ = std::thread([this, session] { opened(session, session->open()); });
+  } catch (const std::system_error&) {
+    error = EAGAIN;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0) opened(session, error);
+}
+
+// It is done, or nearly.
+void Keeper::end_opening() noexcept {
+  if (opening_.joinable()) opening_.join();
+}
+
+void Keeper::opened(const std::shared_ptr<Session>& session, int error) noexcept {
+  if (error == 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_ == session) session_.reset();
+  }
+  admit(nullptr, not_opened(options_, error));
+}
+
+void Keeper::connected(Session& session) noexcept {
+  const std::shared_ptr<Session> now = present();
+  if (now.get() != &session) return;
+  courier_.tick_at(BootTime());
+  admit(now, {});
+}
+
+void Keeper::disconnected(Session& session) noexcept {
+  if (present().get() == &session) doubt();
+}
+
+// What was held is told lost before a new session can prove itself alive: its proof is not theirs.
+void Keeper::ended(Session& session, int rc) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_.get() != &session) return;
+    ended_.push_back(std::move(session_));
+    session_.reset();
+    wanted_ = rc == ZSESSIONEXPIRED && !waiting_.empty();
+    doubted_ = false;
+    told_ = {};
+  }
+  tenants_.evict();
+  courier_.tick_at(BootTime());
+  if (rc != ZSESSIONEXPIRED) admit(nullptr, problem_of(rc));
+}
+
+void Keeper::changed(Session& session, const std::string& path, bool deleted) noexcept {
+  if (present().get() == &session) tenants_.changed(path, deleted);
+}
+
+void Keeper::close() noexcept {
+  std::vector<std::shared_ptr<Session>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    all.swap(ended_);
+    if (session_) all.push_back(std::move(session_));
+    session_.reset();
+  }
+  end_opening();
+  for (const auto& session : all) session->close();
+  admit(nullptr, closing());
+}
+
+// ── its proof ────────────────────────────────────────────────────────────────────────────────────
+
+// Proofs that follow each other closely say nothing new, and each costs a message.
+void Keeper::proved(Session& session, BootTime sent) noexcept {
+  const Millis timeout = session.timeout();
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_.get() != &session) return;
+    if (sent - told_ < timeout / 24 && !doubted_) return;
+    told_ = sent;
+    doubted_ = false;
+  }
+  courier_.tell([sent, timeout](Hints& hints) { hints.alive(sent, timeout); });
+}
+
+void Keeper::doubt() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(doubted_, true)) return;
+  }
+  courier_.tell([](Hints& hints) { hints.in_doubt(); });
+}
+
+void Keeper::depended_on() noexcept { courier_.tick_at(BootClock::now() + options_.session / 6); }
+
+BootTime Keeper::tick(BootTime now) noexcept try {
+  std::vector<std::shared_ptr<Session>> over;
+  bool needed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    over.swap(ended_);
+    needed = wanted_ && !closed_;
+  }
+  for (const auto& session : over) session->close();
+  if (const auto session = present(); session && session->connected()) end_opening();
+  if (needed) open();
+  return tick_proof(now);
+} catch (const std::bad_alloc&) {
+  return now + Millis(100);
+}
+
+BootTime Keeper::tick_proof(BootTime now) {
+  if (!tenants_.depend()) return BootTime::max();
+  std::shared_ptr<Session> session;
+  bool late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!session_ || !session_->connected()) return BootTime::max();  // its connection will tick
+    if (now < sync_due_) return sync_due_;
+    sync_due_ = now + session_->timeout() / 6;
+    late = std::exchange(syncing_, true);
+    if (!late) session = session_;
+  }
+  if (late) {
+    doubt();  // the last one was not answered yet
+  } else {
+    sync(session);
+  }
+  const std::lock_guard lock(mutex_);
+  return sync_due_;
+}
+
+void Keeper::sync(const std::shared_ptr<Session>& session) {
+  [](Keeper& keeper, std::shared_ptr<Session> asked) -> Flow {
+    const Outcome outcome = co_await asked->sync("/");
+    {
+      const std::lock_guard lock(keeper.mutex_);
+      keeper.syncing_ = false;
+    }
+    if (outcome.rc != ZOK) keeper.doubt();
+  }(*this, session);
+}
+
+}  // namespace holdfast::stores::zookeeper

@@ -1,0 +1,80 @@
+// stores/zookeeper/layout.hpp: how a claim is written down, and read again.
+//
+// In our own layout a child of a lock's node is CLAIM-rCAPACITY-WEIGHT-SEQUENCE: what decides
+// stands in its name, so that one list of children is enough. Or it is CLAIM-delay-MILLISECONDS,
+// which stays when its claim goes by death. Anything else is not ours and does not count.
+//
+// A dialect is the layout of another library's locks (dialects.cpp). There a name is a path, and
+// who else counts, and in which order, is for that library to say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/backend.hpp"
+#include "stores/zookeeper/note.hpp"
+#include "stores/zookeeper/options.hpp"
+#include "stores/zookeeper/paths.hpp"
+
+namespace holdfast::stores::zookeeper {
+
+struct Shape {
+  Kind kind{};
+  std::uint32_t capacity = 1;
+  std::uint32_t weight = 1;
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+struct Child {
+  std::string name;
+  ClaimId claim{};
+  Shape shape{};
+  std::int32_t sequence = 0;
+  std::string order{};   // in a dialect: what it is sorted by
+  bool foreign = false;  // of no kind that we know; it excludes all others
+};
+struct Marker {
+  std::string name;
+  ClaimId claim{};
+  Millis delay{};
+};
+
+class Layout {
+ public:
+  static std::unique_ptr<const Layout> of(const Options& options, const Paths& paths);
+  virtual ~Layout() = default;
+
+  // The node of a lock; nothing if it can have none of that name.
+  virtual std::optional<std::string> lock(std::string_view name) const = 0;
+  virtual bool contained() const = 0;  // that node goes when it is empty
+
+  virtual std::string stem(const ClaimId& claim, const Shape& shape) const = 0;  // + the sequence
+  virtual std::optional<Child> read(std::string_view name) const = 0;
+  virtual void sort(std::vector<Child>& claims) const = 0;
+  // The same claim at the same place in line, with another weight.
+  virtual std::string reshaped(const Child& child, const Shape& shape) const = 0;
+
+  virtual std::string marker(const ClaimId&, Millis) const { return {}; }  // empty: there is none
+  virtual std::optional<Marker> read_marker(std::string_view) const { return std::nullopt; }
+
+  virtual Token token(std::int64_t number) const = 0;
+  virtual std::string written(const Note& note) const = 0;
+  virtual Note read_note(std::string_view data) const = 0;
+};
+
+// As others see it: the first node of a claim has the number, and a later one says it.
+Holder describe(const Layout& layout, const std::string& name, const Child& child,
+                std::int64_t czxid, std::string_view data);
+
+// What the layouts share.
+std::string in_hex(const ClaimId& claim);
+std::optional<ClaimId> take_claim(std::string_view& rest);  // 32 hex digits off its beginning
+std::string with_sequence(std::string stem, std::int32_t sequence);  // as ZooKeeper writes it
+std::unique_ptr<const Layout> curator_layout(std::string chroot);
+std::unique_ptr<const Layout> kazoo_layout(std::string chroot);
+
+}  // namespace holdfast::stores::zookeeper

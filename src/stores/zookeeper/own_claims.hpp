@@ -1,0 +1,123 @@
+// stores/zookeeper/own_claims.hpp: the claims of this process, from their first ask to their end.
+//
+// A claim is an ephemeral sequential child of its lock's node. It is made and the children are
+// listed in one round trip; line.hpp tells from the list whether it is granted and, if not, whose
+// change to wait for. When that comes, whoever waits is told to look, asks again, and the list is
+// read again.
+//
+// The bodies: own_claims.cpp (entries, events), asking.cpp, leaving.cpp (releases), keeping.cpp
+// (renewals, and the watch that each keeps on its own node).
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "stores/common/flow.hpp"
+#include "stores/zookeeper/entry.hpp"
+#include "stores/zookeeper/folders.hpp"
+#include "stores/zookeeper/keeper.hpp"
+#include "stores/zookeeper/line.hpp"
+
+namespace holdfast::stores::zookeeper {
+
+class OwnClaims final : public Tenants {
+ public:
+  OwnClaims(const Options& options, const Layout& layout, Courier& courier, Keeper& keeper)
+      : options_(options), layout_(layout), courier_(courier), keeper_(keeper) {}
+
+  void ask(const Ask& ask, Courier::Ticket<Answer> ticket);
+  void renew(std::span<const Keep> keeps, Courier::Ticket<std::span<Answer>> ticket);
+  void release(std::span<const Drop> drops, Courier::Ticket<std::span<Answer>> ticket);
+
+  BootTime tick(BootTime now) noexcept;
+
+  bool depend() noexcept override;
+  void evict() noexcept override;
+  void changed(const std::string& path, bool deleted) noexcept override;
+
+ private:
+  struct Hash {
+    std::size_t operator()(const ClaimId& claim) const noexcept {
+      std::size_t hash = 0;
+      for (std::size_t i = 0; i < sizeof hash; ++i) hash = hash << 8 | claim[i];
+      return hash;
+    }
+  };
+
+  // Entries and their jobs.
+  bool hand_in(const ClaimId& claim, Job job);  // false: there is no such entry
+  Flow serve(std::shared_ptr<Entry> entry);
+  std::optional<Job> next(const std::shared_ptr<Entry>& entry);
+  Place place_of(const Entry& entry);
+  // Changes where it stands; false if the session is over, and so is all that was made in it.
+  template <class Change>
+  bool settle(Entry& entry, const std::shared_ptr<Session>& session, Change&& change) {
+    const std::lock_guard lock(mutex_);
+    if (session->over()) return false;
+    change(entry.place);
+    return true;
+  }
+  bool is_withdrawn(const ClaimId& claim);
+  void withdraw(const ClaimId& claim, Millis ttl);
+
+  // Asking.
+  Task<std::optional<Answer>> ask(Entry& entry, AskJob& job);
+  Task<Outcome> line_up(Entry& entry, const AskJob& job, std::shared_ptr<Session> session);
+  Task<int> find_again(Entry& entry, std::shared_ptr<Session> session);
+  Task<bool> grant(Entry& entry, const AskJob& job, const Place& place, const Line& line,
+                   const Verdict& verdict, std::shared_ptr<Session> session,
+                   std::optional<Answer>& answer);
+  Task<Answer> refuse(Entry& entry, const Line& line, std::shared_ptr<Session> session);
+  Task<Answer> give_up(Entry& entry, Answer answer);
+  Task<std::optional<Millis>> mourn(const Entry& entry, const Place& place,
+                                    const std::vector<Marker>& orphans,
+                                    std::shared_ptr<Session> session);
+  struct Watched {
+    int rc = ZOK;
+    bool moved = false;  // what is to be watched has changed meanwhile
+    std::optional<Holder> holder{};
+  };
+  Task<Watched> watch(const Entry& entry, const Line& line, const Verdict& verdict,
+                      std::shared_ptr<Session> session);
+  bool note_watch(const std::string& path, const ClaimId& claim);  // false: it is watched
+  void forget_watch(const std::string& path, const ClaimId& claim);
+
+  // Leaving.
+  struct Replaced {  // co_await: a claim of ours was named as replaced, and is gone
+    bool await_ready() const noexcept { return false; }
+    bool await_suspend(std::coroutine_handle<> waiting);
+    void await_resume() const noexcept {}
+    OwnClaims& claims;
+    const ClaimId claim;
+    const Millis ttl;
+  };
+  Task<int> leave(Entry& entry);
+  Task<int> remove_node(const Entry& entry, const Place& place, std::shared_ptr<Session> session);
+  Task<Answer> drop(Entry& entry);
+
+  // Keeping.
+  Task<Answer> keep(Entry& entry, const KeepJob& job);
+  Task<int> reshape(Entry& entry, const Place& place, std::uint32_t weight,
+                    std::shared_ptr<Session> session);
+  Flow guard(std::shared_ptr<Entry> entry);
+  void guard_later(const Entry& entry);  // under the mutex, as is
+  void vanished(Entry& entry);           // this
+
+  const Options& options_;
+  const Layout& layout_;
+  Courier& courier_;
+  Keeper& keeper_;
+  std::mutex mutex_;
+  std::unordered_map<ClaimId, std::shared_ptr<Entry>, Hash> entries_;
+  std::unordered_map<ClaimId, BootTime, Hash> withdrawn_;  // a late ask is refused until then
+  std::multimap<std::string, ClaimId, std::less<>> watches_;
+  std::map<std::string, BootTime, std::less<>> mourned_;  // markers, and since when we know
+  std::deque<std::pair<BootTime, ClaimId>> unguarded_;    // whose own node is to be watched then
+};
+
+}  // namespace holdfast::stores::zookeeper

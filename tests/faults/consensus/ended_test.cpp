@@ -1,0 +1,99 @@
+// A session or lease that the store ended, and a holder that was stopped past its end: what the
+// holder sees, what a resource that checks tokens sees, and what becomes of a command (S22, S30,
+// P03, P04).
+#include <signal.h>
+
+#include "cli/cli.hpp"
+#include "faults/consensus/keeper.hpp"
+#include "faults/watched.hpp"
+#include "support/peer.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+using cli_test::operator+;
+
+class Ended : public cli_test::Cli, public testing::WithParamInterface<KeeperCase> {
+ protected:
+  std::unique_ptr<cli_test::Running> run(const cli_test::Words& command) const {
+    auto made =
+        plan(cli_test::Words{"--status-fd", "9", "run", "--ttl", "3s", name, "--"} + command);
+    made.environment["HOLDFAST_STORE"] = keeper->url(3s);
+    made.status = true;
+    return std::make_unique<cli_test::Running>(made);
+  }
+
+  const std::string name = "name";
+  std::unique_ptr<Keeper> keeper = GetParam().make();
+  const LockOptions options{.ttl = 3s};
+};
+
+TEST_P(Ended, ByTheStoreIsTold) {
+  const Watched alice(keeper->url(3s));
+  auto lease = alice.take(name, options);
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  keeper->end_holder(name);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  auto again = alice.take(name, options);
+  ASSERT_TRUE(succeeded(again));
+  EXPECT_GT(again->token(), lease->token());
+}
+
+TEST_P(Ended, WhileTheHolderIsStopped) {
+  Peer alice(keeper->url(3s));
+  const Token old = alice.acquire(name, "ttl=3000");
+  alice.stop();
+  const auto bob = open(keeper->url(3s)).value().lock(name, options).acquire();
+  ASSERT_TRUE(succeeded(bob));
+  alice.resume();
+  EXPECT_EQ(alice.ask("valid " + name), "no");
+  EXPECT_TRUE(eventually([&] { return alice.ask("lost " + name) == "yes"; }));
+  EXPECT_LT(old, bob->token()) << "a resource that checks tokens refuses the old one";
+  EXPECT_EQ(alice.ask("release " + name).substr(0, 10), "error lost");
+  EXPECT_TRUE(bob->valid());
+}
+
+// Whoever is let in next finds nobody at work.
+TEST_P(Ended, ByTheStoreEndsTheCommand) {
+  const auto holder = run(witnessed());
+  ASSERT_TRUE(holder->line().starts_with("acquired"));
+  const auto command = pid_in("pid");
+  const auto next = run(alone());
+  ASSERT_EQ(next->line(), "waiting");
+  keeper->end_holder(name);
+  EXPECT_EQ(holder->wait().code, 76);
+  EXPECT_FALSE(cli_test::alive(command));
+  (void)next->wait();  // may have come in a moment before, for the store had ended it already
+}
+
+TEST_P(Ended, WhileTheSupervisorIsStoppedTheCommandIsDeadBeforeTheNext) {
+  const auto holder = run(witnessed());
+  ASSERT_TRUE(holder->line().starts_with("acquired"));
+  const auto next = run(alone());
+  ASSERT_EQ(next->line(), "waiting");
+  holder->signal(SIGSTOP);
+  EXPECT_EQ(next->wait().code, 0) << "the command was still there";
+  holder->signal(SIGCONT);
+  EXPECT_EQ(holder->wait().code, 76);
+}
+
+TEST_P(Ended, WhileTheGuardIsStoppedTheCommandIsDeadBeforeTheNext) {
+  const auto holder = run(witnessed());
+  ASSERT_TRUE(holder->line().starts_with("acquired"));
+  const auto guard = holder->guard();
+  const auto next = run(alone());
+  ASSERT_EQ(next->line(), "waiting");
+  ASSERT_EQ(::kill(guard, SIGSTOP), 0);
+  EXPECT_EQ(next->wait().code, 0) << "the command was still there";
+  EXPECT_EQ(holder->wait().code, 76);
+}
+
+HOLDFAST_ON_EVERY_KEEPER(Ended);
+
+}  // namespace
+}  // namespace holdfast

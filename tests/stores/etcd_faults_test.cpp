@@ -1,0 +1,288 @@
+// Goal: an etcd store keeps its word when leases, watches, members, rights and disks fail.
+// Method: real servers, and etcdctl for what only an operator does. The cases of the fault
+// catalogue are S22 to S28 and N22.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "support/etcd/cluster.hpp"
+#include "support/results.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+Store client(const std::string& url) { return open(url).value(); }
+
+std::vector<std::string> leases(const EtcdServer& server) {
+  std::istringstream list(server.ctl({"lease", "list"}));
+  std::vector<std::string> all;
+  std::string line;
+  std::getline(list, line);  // How many there are.
+  while (std::getline(list, line)) all.push_back(line);
+  return all;
+}
+
+// The lease of the one claim that waits.
+std::string new_lease(const EtcdServer& server, const std::vector<std::string>& before) {
+  for (const std::string& lease : leases(server))
+    if (std::ranges::count(before, lease) == 0) return lease;
+  throw std::runtime_error("there is no new lease");
+}
+
+// Who waits for a name, on a thread of its own.
+class Waiter {
+ public:
+  Waiter(const Store& store, const std::string& name)
+      : thread_([this, lock = store.lock(name)] {
+          auto lease = lock.try_acquire_for(patient);
+          EXPECT_TRUE(succeeded(lease));
+          if (lease) lease_ = std::move(*lease);
+          entered_ = true;
+        }) {}
+  bool entered() const { return entered_; }
+  bool enters() const {
+    return eventually([&] { return entered(); });
+  }
+  std::optional<Lease>& lease() {
+    thread_.join();
+    return lease_;
+  }
+
+ private:
+  std::optional<Lease> lease_;
+  std::atomic<bool> entered_ = false;
+  std::jthread thread_;
+};
+
+class EtcdFaults : public testing::Test {
+ protected:
+  const std::string name = "the/name";
+};
+
+// ── leases and watches ───────────────────────────────────────────────────────────────────────────
+
+TEST_F(EtcdFaults, ARevokedLeaseIsALossWithinASecond) {  // S22
+  const EtcdServer server;
+  const auto alice = client(server.url());
+  const auto lease = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  const auto before = std::chrono::steady_clock::now();
+  for (const std::string& id : leases(server)) server.ctl({"lease", "revoke", id});
+  const auto revoked = std::chrono::steady_clock::now();
+  ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_LT(std::chrono::steady_clock::now() - revoked, 1s) << (revoked - before) / 1ms;
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(succeeded(take_at_once(client(server.url()), name)));
+}
+
+TEST_F(EtcdFaults, AWaiterWhoseLeaseWasRevokedGetsBackInLine) {  // S23
+  const EtcdServer server;
+  const auto alice = client(server.url());
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto before = leases(server);
+  const auto bob = client(server.url());
+  const Waiter waiter(bob, name);
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  server.ctl({"lease", "revoke", new_lease(server, before)});
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  EXPECT_FALSE(waiter.entered());
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(waiter.enters());
+}
+
+TEST_F(EtcdFaults, CompactionHidesNothing) {  // S24
+  const EtcdServer server;
+  const auto alice = client(server.url());
+  auto held = alice.lock(name).acquire();
+  auto other = alice.lock("other").acquire();
+  ASSERT_TRUE(succeeded(held));
+  ASSERT_TRUE(succeeded(other));
+  const auto bob = client(server.url());
+  const Waiter waiter(bob, name);
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  for (int i = 0; i < 5; ++i) server.ctl({"put", "any", std::to_string(i)});
+  server.ctl({"compaction", std::to_string(server.status().revision)});
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(waiter.enters());
+  server.ctl({"del", "holdfast/1/locks/other/", "--prefix"});
+  EXPECT_TRUE(eventually([&] { return other->lost().stop_requested(); }));
+}
+
+TEST_F(EtcdFaults, WatchesAreOpenedAgainAfterARestart) {
+  EtcdServer server;
+  const auto alice = client(server.url());
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto bob = client(server.url());
+  const Waiter waiter(bob, name);
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  server.restart();
+  EXPECT_TRUE(held->valid());
+  EXPECT_FALSE(waiter.entered());
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(waiter.enters());
+}
+
+// ── what the server refuses ──────────────────────────────────────────────────────────────────────
+
+TEST_F(EtcdFaults, WithoutSpaceNothingIsTakenAndEverythingGivenBack) {  // S26
+  const EtcdServer server({.arguments = {"--quota-backend-bytes=1048576"}});
+  const auto alice = client(server.url());
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  const std::string much(100'000, 'x');
+  ASSERT_TRUE(eventually([&] {
+    try {
+      server.ctl({"put", "filler", much});
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  }));
+  const auto refused = client(server.url()).lock("another").try_acquire();
+  ASSERT_TRUE(failed(refused, Errc::unavailable));
+  EXPECT_EQ(refused.error().reason(), "no_space");
+  EXPECT_NE(std::string(refused.error().what()).find("NOSPACE"), std::string::npos);
+  EXPECT_TRUE(held->valid());
+  EXPECT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(listed(alice, name).empty());
+}
+
+// A server that was started again knows none of the tokens that it gave out.
+TEST_F(EtcdFaults, AnExpiredTokenIsNoLoss) {  // S27
+  EtcdServer server({.password = "secret"});
+  const auto alice = client(server.url());
+  const auto lease = alice.lock(name, {.ttl = 4s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  server.restart();
+  const auto renewed = alice.stats().renewed;
+  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 3 || !lease->valid(); }));
+  EXPECT_TRUE(lease->valid());
+  EXPECT_TRUE(succeeded(alice.lock("another").acquire()));
+}
+
+TEST_F(EtcdFaults, AWrongPasswordIsDeniedAndNotShown) {
+  const EtcdServer server({.password = "secret"});
+  for (const std::string user : {"root:wrong-one@", ""}) {
+    const auto refused = client("etcd://" + user + server.address()).lock(name).try_acquire();
+    ASSERT_TRUE(failed(refused, Errc::denied));
+    EXPECT_EQ(std::string(refused.error().what()).find("wrong-one"), std::string::npos);
+  }
+  server.ctl({"user", "add", "guest:guest"});
+  const auto refused = client("etcd://guest:guest@" + server.address()).lock(name).try_acquire();
+  ASSERT_TRUE(failed(refused, Errc::denied));
+  EXPECT_EQ(refused.error().reason(), "permission");
+}
+
+TEST_F(EtcdFaults, ARevisionThatWentBackIsNoGrant) {  // S28
+  EtcdServer server;
+  const TempFolder kept;
+  const auto alice = client(server.url());
+  ASSERT_TRUE(succeeded(alice.lock(name).acquire()));
+  server.kill();
+  std::filesystem::copy(server.data(), kept.path() / "data",
+                        std::filesystem::copy_options::recursive);
+  server.start();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(succeeded(alice.lock(name).acquire()));
+  server.kill();
+  std::filesystem::remove_all(server.data());
+  std::filesystem::copy(kept.path() / "data", server.data(),
+                        std::filesystem::copy_options::recursive);
+  server.start();
+  const auto refused = alice.lock(name).acquire();
+  ASSERT_TRUE(failed(refused, Errc::corrupt));
+  EXPECT_EQ(refused.error().reason(), "fencing_regressed");
+}
+
+TEST_F(EtcdFaults, TlsAsksForTheRightCertificates) {
+  const EtcdServer server({.tls = authority().issue(loopback_names), .client_certificate = true});
+  const auto mine = authority().issue(loopback_names);
+  const auto url = server.url() + "&cert=" + mine.file + "&key=" + mine.key;
+  EXPECT_TRUE(succeeded(client(url).lock(name).acquire()));
+  const auto refused = client(server.url()).lock(name, {.wait = 1s}).acquire();
+  ASSERT_TRUE(failed(refused, Errc::unavailable));
+  const auto stranger =
+      client("etcds://" + server.address() + "?cert=" + mine.file + "&key=" + mine.key);
+  const auto untrusted = stranger.lock(name, {.wait = 1s}).acquire();
+  ASSERT_TRUE(failed(untrusted, Errc::unavailable));
+  EXPECT_EQ(untrusted.error().reason(), "tls") << untrusted.error().what();
+  EXPECT_TRUE(succeeded(
+      client("etcds://" + server.address() + "?insecure=on&cert=" + mine.file + "&key=" + mine.key)
+          .lock(name)
+          .acquire()));
+}
+
+TEST_F(EtcdFaults, ADeadServerIsUnavailableAndOwedNothing) {
+  EtcdServer server;
+  const auto alice = client(server.url());
+  server.kill();
+  const auto refused = alice.lock(name, {.wait = 500ms}).acquire();
+  ASSERT_TRUE(failed(refused, Errc::unavailable));
+  EXPECT_EQ(alice.stats().debts, 0U);
+}
+
+// ── members ──────────────────────────────────────────────────────────────────────────────────────
+
+TEST_F(EtcdFaults, TheDeathOfALeaderIsNoLoss) {  // S25
+  EtcdCluster cluster({.heartbeat = 50ms, .election = 500ms});
+  const auto alice = client(cluster.url());
+  const auto bob = client(cluster.url());
+  auto lease = alice.lock(name, {.ttl = 6s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const Waiter waiter(bob, name);
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  cluster.leader().kill();
+  const auto renewed = alice.stats().renewed;
+  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 2 || !lease->valid(); }));
+  EXPECT_TRUE(lease->valid());
+  EXPECT_FALSE(waiter.entered());
+  ASSERT_TRUE(succeeded(lease->release()));
+  EXPECT_TRUE(waiter.enters());
+}
+
+TEST_F(EtcdFaults, AMemberWithoutAMajorityIsLeftForAnother) {  // N22
+  EtcdCluster cluster({.heartbeat = 50ms, .election = 500ms}, Links::proxied);
+  auto& first = *cluster.nodes().front();
+  const auto alice = client(cluster.url());  // It asks the first of them.
+  const auto lease = alice.lock(name, {.ttl = 6s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  cluster.cut(first);
+  const auto renewed = alice.stats().renewed;
+  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 2 || !lease->valid(); }));
+  EXPECT_TRUE(lease->valid());
+  EXPECT_TRUE(succeeded(alice.lock("another").acquire()));
+}
+
+// It goes on answering keep-alives, but they do not count: the others have chosen another leader,
+// and let the lease end.
+TEST_F(EtcdFaults, ALeaderWhoseDiskStallsProvesNothing) {
+  EtcdCluster cluster({.heartbeat = 50ms, .election = 500ms});
+  auto& leader = cluster.leader();
+  std::string others;
+  for (const auto& node : cluster.nodes())
+    if (node.get() != &leader) others += (others.empty() ? "etcd://" : ",") + node->address();
+  const auto alice = client("etcd://" + leader.address());
+  const auto bob = client(others);
+  const auto lease = alice.lock(name, {.ttl = 4s, .margin = 1s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::atomic<bool> told = false;
+  const std::stop_callback on_loss(lease->lost(), [&] { told = true; });
+  ASSERT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
+  leader.stall_disk();
+  const auto next = bob.lock(name).try_acquire_for(patient);
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_TRUE(told);
+  EXPECT_FALSE(lease->valid());
+  leader.resume_disk();
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,227 @@
+// Goal: who of a line is in, what a key says, and how long a lease counts: without a server.
+#include <gtest/gtest.h>
+
+#include "stores/etcd/keys.hpp"
+#include "stores/etcd/leases.hpp"
+#include "stores/etcd/line.hpp"
+#include "stores/etcd/options.hpp"
+#include "stores/etcd/trouble.hpp"
+#include "stores/etcd/wire.hpp"
+
+namespace holdfast::stores::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+Line line_of(Kind kind, std::uint32_t capacity, std::initializer_list<std::uint32_t> weights) {
+  Line line;
+  for (const std::uint32_t weight : weights)
+    line.push_back({.kind = kind, .capacity = capacity, .weight = weight});
+  return line;
+}
+
+// ── the line ─────────────────────────────────────────────────────────────────────────────────────
+
+TEST(EtcdLine, TheFirstOfAMutexIsIn) {
+  EXPECT_EQ(granted({}), 0U);
+  EXPECT_EQ(granted(line_of(Kind::mutex, 1, {1})), 1U);
+  EXPECT_EQ(granted(line_of(Kind::mutex, 1, {1, 1, 1})), 1U);
+}
+
+TEST(EtcdLine, ReadersAreInUpToTheFirstWriter) {
+  EXPECT_EQ(granted(line_of(Kind::rw, 100, {1, 1, 100, 1})), 2U);
+  EXPECT_EQ(granted(line_of(Kind::rw, 100, {100, 1, 1})), 1U);
+}
+
+TEST(EtcdLine, WeightsAreAddedUpAndNobodyOvertakes) {
+  EXPECT_EQ(granted(line_of(Kind::semaphore, 5, {3, 2, 1})), 2U);
+  EXPECT_EQ(granted(line_of(Kind::semaphore, 5, {3, 3, 1})), 1U);
+  constexpr std::uint32_t most = 0xffff'ffff;
+  EXPECT_EQ(granted(line_of(Kind::semaphore, most, {most, most})), 1U);
+}
+
+TEST(EtcdLine, WhoWantsAllOfItWaitsForItsPredecessor) {
+  const Ahead mutex = ahead_of(line_of(Kind::mutex, 1, {1, 1, 1}), 2);
+  EXPECT_EQ(mutex.what, Ahead::What::one);
+  EXPECT_EQ(mutex.place, 1U);
+  EXPECT_EQ(ahead_of(line_of(Kind::rw, 9, {1, 1, 9}), 2).place, 1U);
+}
+
+TEST(EtcdLine, AReaderWaitsForTheWriterBeforeIt) {
+  const Ahead ahead = ahead_of(line_of(Kind::rw, 9, {1, 9, 1, 1}), 3);
+  EXPECT_EQ(ahead.what, Ahead::What::one);
+  EXPECT_EQ(ahead.place, 1U);
+}
+
+TEST(EtcdLine, OfASemaphoreTheFirstWaitsForAnyEndAndTheOthersForTheOneBefore) {
+  const Line line = line_of(Kind::semaphore, 3, {1, 2, 2, 1});
+  EXPECT_EQ(ahead_of(line, 2).what, Ahead::What::ends);
+  EXPECT_EQ(ahead_of(line, 3).what, Ahead::What::one);
+  EXPECT_EQ(ahead_of(line, 3).place, 2U);
+  EXPECT_TRUE(wakes_next(line, 2));
+  EXPECT_FALSE(wakes_next(line, 3));  // Nobody is behind it.
+  EXPECT_FALSE(wakes_next(line_of(Kind::mutex, 1, {1, 1}), 0));
+}
+
+TEST(EtcdLine, AnotherKindOrCapacityIsNamed) {
+  Line line = line_of(Kind::semaphore, 3, {1, 1});
+  EXPECT_EQ(misfit(line, 1).errc, Errc{});
+  line[1].capacity = 4;
+  EXPECT_EQ(misfit(line, 1).text, "it is in use as semaphore of 3, asked for as semaphore of 4");
+  line[1].kind = Kind::mutex;
+  EXPECT_EQ(misfit(line, 1).reason, "kind");
+  EXPECT_EQ(misfit(line, 0).errc, Errc{});  // Whoever was first is right.
+}
+
+// ── keys ─────────────────────────────────────────────────────────────────────────────────────────
+
+const Layout own(false), dialect(true);
+
+TEST(EtcdKeys, SayWhatTheClaimIs) {
+  const std::string name = "a/b%\xff c";
+  const std::string prefix = own.prefix(name);
+  const std::string key = own.key(prefix, ClaimId{0xab, 1}, 7);
+  EXPECT_EQ(key, "holdfast/1/locks/a%2Fb%25%FF%20c/ab010000000000000000000000000000");
+  EXPECT_EQ(own.prefix_in({.key = key}), prefix);
+  EXPECT_EQ(own.name_in(prefix), name);
+  const Standing written{
+      .kind = Kind::rw, .capacity = 7, .weight = 2, .revoked = true, .about = "a host, 1 2"};
+  const Row row =
+      own.read(prefix, {{.key = key, .value = own.write(written), .created = 5, .modified = 6}});
+  ASSERT_EQ(row.line.size(), 1U);
+  const Standing& read = row.line.front();
+  EXPECT_EQ(read.kind, Kind::rw);
+  EXPECT_EQ(read.capacity, 7U);
+  EXPECT_EQ(read.weight, 2U);
+  EXPECT_TRUE(read.revoked);
+  EXPECT_EQ(read.about, written.about);
+  EXPECT_EQ(read.created, 5);
+  EXPECT_FALSE(row.foreign);
+}
+
+TEST(EtcdKeys, OfOthersAreIgnored) {
+  const std::string prefix = own.prefix("x");
+  for (const char* last : {"", "694d", "ab01000000000000000000000000000", "zz", "a/b"}) {
+    const Row row = own.read(prefix, {{.key = prefix + last, .value = "1 mutex 1 1 live "}});
+    EXPECT_TRUE(row.line.empty());
+    EXPECT_FALSE(row.foreign);
+  }
+}
+
+TEST(EtcdKeys, OfANewerLayoutAreNoticed) {
+  const std::string prefix = own.prefix("x");
+  const std::string key = own.key(prefix, {}, 0);
+  for (const char* value :
+       {"2 mutex 1 1 live ", "", "1 lock 1 1 live ", "1 rw 1 2 live ", "1 rw 1"})
+    EXPECT_TRUE(own.read(prefix, {{.key = key, .value = value}}).foreign) << value;
+}
+
+TEST(EtcdKeys, ADelayWithoutItsClaimIsOfOneThatDied) {
+  const std::string prefix = own.prefix("x");
+  const std::string key = own.key(prefix, {}, 0);
+  const KeyValue delay{.key = delay_key(key), .value = write_delay(250ms)};
+  const Row dead = own.read(prefix, {delay});
+  ASSERT_EQ(dead.delays.size(), 1U);
+  EXPECT_EQ(dead.delays.front().length, 250ms);
+  EXPECT_TRUE(dead.died(dead.delays.front()));
+  const Row alive = own.read(prefix, {delay, {.key = key, .value = own.write({})}});
+  EXPECT_FALSE(alive.died(alive.delays.front()));
+}
+
+TEST(EtcdKeys, OfTheDialectAreThoseOfEtcdctl) {
+  const std::string prefix = dialect.prefix("orders/42");
+  EXPECT_EQ(dialect.key(prefix, {}, 0x694d5e), "orders/42/694d5e");
+  EXPECT_EQ(dialect.write({}), "");
+  EXPECT_EQ(dialect.key_end("orders/42/694d5e"), "");
+  const KeyValue peer{.key = "orders/42/1f", .created = 3, .lease = 0x1f};
+  EXPECT_EQ(dialect.prefix_in(peer), prefix);
+  EXPECT_EQ(dialect.prefix_in({.key = "any/key", .lease = 0x1f}), "");
+  EXPECT_EQ(dialect.read(prefix, {peer}).line.front().created, 3);
+}
+
+TEST(EtcdKeys, EndWhereTheirPrefixDoes) {
+  EXPECT_EQ(end_of("a/"), "a0");
+  EXPECT_EQ(end_of("a\xff"), "b");
+  EXPECT_EQ(end_of("\xff"), std::string(1, '\0'));
+}
+
+// ── leases ───────────────────────────────────────────────────────────────────────────────────────
+
+LeaseKept kept_at(BootTime sent, std::chrono::seconds ttl, std::uint64_t term) {
+  LeaseKept kept;
+  kept.outcome = Outcome::done;
+  kept.sent = sent;
+  kept.ttl = ttl;
+  kept.term = term;
+  return kept;
+}
+
+TEST(EtcdLeases, AKeepAliveCountsInItsTermOnly) {
+  const BootTime start = BootClock::now();
+  Lease lease{.id = 1, .ttl = 4s, .counted = start};
+  lease.prove(kept_at(start + 1s, 4s, 7), 8);
+  EXPECT_EQ(lease.end(), start + 4s);
+  lease.prove(kept_at(start + 1s, 4s, 7), 7);
+  EXPECT_EQ(lease.end(), start + 5s);
+  lease.prove(kept_at(start + 500ms, 4s, 7), 7);  // It never counts for less.
+  EXPECT_EQ(lease.end(), start + 5s);
+  lease.prove({}, 0);
+  EXPECT_EQ(lease.end(), start + 5s);
+}
+
+TEST(EtcdLeases, AreOfWholeSecondsAndNeverShorterThanAsked) {
+  EXPECT_EQ(lease_ttl(500ms), 1s);
+  EXPECT_EQ(lease_ttl(1s), 1s);
+  EXPECT_EQ(lease_ttl(1001ms), 2s);
+}
+
+TEST(EtcdLeases, InThePoolAreForTheirTtlAndNotTooOld) {
+  LeasePool pool;
+  const BootTime now = BootClock::now();
+  pool.give({.id = 1, .ttl = 4s, .counted = now}, 4s, now);
+  EXPECT_FALSE(pool.take(5s, now));
+  EXPECT_EQ(pool.take(4s, now + 1s)->id, 1);
+  EXPECT_FALSE(pool.take(4s, now));
+  pool.give({.id = 2, .ttl = 4s, .counted = now}, 4s, now);
+  EXPECT_FALSE(pool.take(4s, now + 3s));
+}
+
+// ── errors ───────────────────────────────────────────────────────────────────────────────────────
+
+TEST(EtcdTrouble, IsDefiniteOnlyWhereItIs) {
+  const auto verdict = [](int code, const char* text) { return judge(code, text, "h:1").verdict; };
+  EXPECT_EQ(verdict(14, "failed to connect to all addresses; last error: …"), Verdict::unsent);
+  EXPECT_EQ(verdict(14, "Socket closed"), Verdict::elsewhere);
+  EXPECT_EQ(verdict(14, "etcdserver: request timed out"), Verdict::elsewhere);
+  EXPECT_EQ(verdict(4, "Deadline Exceeded"), Verdict::elsewhere);
+  EXPECT_EQ(verdict(8, "etcdserver: mvcc: database space exceeded"), Verdict::refused);
+  EXPECT_EQ(verdict(16, "etcdserver: invalid auth token"), Verdict::log_in);
+  EXPECT_EQ(judge(7, "etcdserver: permission denied", "h:1").problem.errc, Errc::denied);
+  EXPECT_EQ(judge(5, "etcdserver: requested lease not found", "h:1").problem.reason, "lease_gone");
+}
+
+// ── the URL ──────────────────────────────────────────────────────────────────────────────────────
+
+TEST(EtcdOptions, NameHostsUserAndDialect) {
+  Url url;
+  url.scheme = "etcd";
+  url.user = "u";
+  url.password = "secret";
+  url.hosts = {{"h1", 0}, {"::1", 99}};
+  Options options;
+  Problem problem;
+  ASSERT_TRUE(read_options(url, options, problem)) << problem.text;
+  EXPECT_EQ(options.addresses, (std::vector<std::string>{"h1:2379", "[::1]:99"}));
+  EXPECT_EQ(options.user, "u");
+  for (const auto& [word, value] : std::map<std::string, std::string>{
+           {"ca", "/a"}, {"insecure", "on"}, {"dialect", "curator"}, {"any", "1"}}) {
+    Url wrong = url;
+    wrong.options[word] = value;
+    EXPECT_FALSE(read_options(wrong, options, problem)) << word;
+    EXPECT_EQ(problem.errc, Errc::invalid);
+    EXPECT_EQ(problem.text.find("secret"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::stores::etcd

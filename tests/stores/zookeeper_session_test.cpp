@@ -1,0 +1,185 @@
+// Goal: what happens to a session happens to its leases, at once and to nobody else; and what was
+// lost on the way is found again.
+// Method: a real server; sessions are ended there, and a proxy cuts connections.
+#include <atomic>
+#include <thread>
+
+#include "stores/zookeeper_world.hpp"
+#include "support/proxy.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+using testing_support::fresh_claim;
+
+class ZooKeeperSession : public testing_support::ZooKeeperWorld {};
+
+// S30
+TEST_F(ZooKeeperSession, KilledAtTheServerIsALossAndIsMadeAnew) {
+  const auto alice = client();
+  auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  const auto before = nodes("name");
+  ASSERT_EQ(before.size(), 1U);
+  const auto session = owner_of(before.front());
+  end_session(server().port(), session);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+
+  const auto again = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(again));
+  EXPECT_GT(again->token(), lease->token());
+  const auto after = nodes("name");
+  ASSERT_EQ(after.size(), 1U);
+  EXPECT_NE(owner_of(after.front()), session);
+  EXPECT_FALSE(lease->valid());
+}
+
+// S31: a waiter gets in line again, behind whoever is there.
+TEST_F(ZooKeeperSession, KilledWhileItWaitsGetsInLineAgain) {
+  const auto alice = client();
+  const auto bob = client();
+  auto held = bob.lock("name").acquire();
+  ASSERT_TRUE(succeeded(held));
+  std::atomic<bool> entered = false;
+  std::jthread waiter([&] { entered = alice.lock("name").acquire().has_value(); });
+  ASSERT_TRUE(eventually([&] { return nodes("name").size() == 2; }));
+  const auto holder = listed(bob, "name").front().token;
+  std::int64_t session = 0;
+  for (const auto& path : nodes("name"))
+    if (static_cast<std::uint64_t>(raw.exists(path)->czxid) * 1024 != holder.value)
+      session = owner_of(path);
+  end_session(server().port(), session);
+  ASSERT_TRUE(eventually([&] {
+    for (const auto& path : nodes("name"))
+      if (const auto stat = raw.exists(path); stat && stat->ephemeral_owner == session)
+        return false;
+    return nodes("name").size() == 2;
+  }));
+  EXPECT_FALSE(entered);
+  EXPECT_TRUE(held->valid());
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(eventually([&] { return entered.load(); }));
+}
+
+// S32: at every byte of the answers to the request that makes the node.
+TEST_F(ZooKeeperSession, FindsTheNodeWhoseAnswerWasLost) {
+  Proxy proxy(server().port());
+  const auto alice = open(url(proxy.address())).value();
+  ASSERT_TRUE(succeeded(alice.lock("first").acquire()));
+  for (const std::size_t bytes : {0U, 1U, 20U, 60U}) {
+    const auto name = "name-" + std::to_string(bytes);
+    { const auto made = alice.lock(name).acquire(); }  // its folder is there
+    const auto cuts = proxy.counts().cuts;
+    proxy.cut(Way::replies, bytes, name);
+    const auto lease = alice.lock(name).acquire();
+    ASSERT_TRUE(succeeded(lease));
+    EXPECT_EQ(proxy.counts().cuts, cuts + 1);
+    const auto all = nodes(name);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(lease->token().value / 1024,
+              static_cast<std::uint64_t>(raw.exists(all.front())->czxid));
+  }
+}
+
+TEST_F(ZooKeeperSession, MakesTheNodeWhoseRequestWasLost) {
+  Proxy proxy(server().port());
+  const auto alice = open(url(proxy.address())).value();
+  { const auto made = alice.lock("name").acquire(); }
+  proxy.cut(Way::requests, 3, "name");
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  EXPECT_EQ(proxy.counts().cuts, 1);
+  EXPECT_EQ(nodes("name").size(), 1U);
+}
+
+// S33: a release, and a wait that is given up, while nothing comes through.
+TEST_F(ZooKeeperSession, LeavesNothingBehindThatItCouldNotDelete) {
+  Proxy proxy(server().port());
+  const auto alice = open(url(proxy.address()), {.release_deadline = 100ms}).value();
+  const auto bob = client();
+  auto lease = alice.lock("held").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto other = bob.lock("waited").acquire();
+  ASSERT_TRUE(succeeded(other));
+  std::stop_source stop;
+  std::jthread waiter([&] {
+    EXPECT_TRUE(failed(alice.lock("waited").acquire(stop.get_token()), Errc::cancelled));
+  });
+  ASSERT_TRUE(eventually([&] { return nodes("waited").size() == 2; }));
+  proxy.hold();
+  stop.request_stop();
+  waiter.join();
+  EXPECT_TRUE(failed(lease->release(), Errc::unknown));
+  EXPECT_EQ(nodes("held").size(), 1U);
+  EXPECT_EQ(nodes("waited").size(), 2U);
+  proxy.reset();
+  proxy.heal();
+  EXPECT_TRUE(eventually([&] { return nodes("held").empty() && nodes("waited").size() == 1; }));
+  EXPECT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
+}
+
+TEST_F(ZooKeeperSession, SurvivesALostConnection) {
+  Proxy proxy(server().port());
+  const auto alice = open(url(proxy.address())).value();
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  proxy.reset();
+  ASSERT_TRUE(eventually([&] { return alice.stats().at_risk >= 1; }));
+  const auto left = lease->left();
+  ASSERT_TRUE(eventually([&] { return lease->left() > left || !lease->valid(); }));
+  EXPECT_TRUE(lease->valid());
+  EXPECT_FALSE(lease->lost().stop_requested());
+}
+
+// The lease ends here before the server can have given it to another.
+TEST_F(ZooKeeperSession, CutOffIsLostBeforeAnotherEnters) {
+  Proxy proxy(server().port());
+  const auto alice = open(url(proxy.address())).value();
+  const auto bob = client();
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::atomic<bool> told = false;
+  const std::stop_callback on_loss(lease->lost(), [&] { told = true; });
+  proxy.hold();
+  const auto next = bob.lock("name").acquire();
+  EXPECT_TRUE(told);
+  EXPECT_FALSE(lease->valid());
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_GT(next->token(), lease->token());
+}
+
+TEST_F(ZooKeeperSession, ThatCannotBeHadIsUnavailable) {
+  const auto port = std::to_string(free_port());
+  const auto alice =
+      open("zookeeper://user:secret@127.0.0.1:" + port + "?session=2s&tick=200ms", {.patience = 1s})
+          .value();
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(failed(lease, Errc::unavailable));
+  EXPECT_EQ(lease.error().reason(), "unreachable");
+  EXPECT_EQ(std::string(lease.error().what()).find("secret"), std::string::npos);
+  const auto nowhere = open("zookeeper://nothing.invalid?session=2s&tick=200ms", {.patience = 1s});
+  EXPECT_TRUE(failed(nowhere->lock("name").acquire(), Errc::unavailable));
+}
+
+// An ask that is answered `no` at its deadline was not sent, and is not sent later.
+TEST_F(ZooKeeperSession, DoesNothingLaterThatItSaidItHadNotDone) {
+  Proxy proxy(server().port());
+  proxy.refuse();
+  testing_support::ZooKeeperStoreClient alice(url(proxy.address()));
+  const auto claim = fresh_claim();
+  const auto ask = alice.wanting("name", claim);
+  EXPECT_EQ(alice.ask(ask, 300ms).said, Said::no);
+  proxy.heal();
+  const auto other = fresh_claim();
+  const auto second = alice.wanting("other", other);
+  ASSERT_EQ(alice.ask(second, 20s).said, Said::yes);
+  EXPECT_TRUE(nodes("name").empty());
+}
+
+}  // namespace
+}  // namespace holdfast

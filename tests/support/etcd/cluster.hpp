@@ -1,0 +1,38 @@
+// tests/support/etcd/cluster.hpp: three servers. With Links::proxied each can be cut off from the
+// others while its clients still reach it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/etcd/server.hpp"
+#include "support/proxy.hpp"
+
+namespace holdfast::support {
+
+class EtcdCluster {
+ public:
+  explicit EtcdCluster(const EtcdOptions& options = {}, Links links = Links::direct);
+
+  std::string url() const;  // etcd://…, all of them
+  std::vector<std::unique_ptr<EtcdServer>>& nodes() noexcept { return nodes_; }
+  EtcdServer& leader();    // waits for one; if two think so, the newer
+  EtcdServer& follower();  // any that is not the leader, and runs
+
+  void cut(const EtcdServer& node);
+  void heal();
+
+  bool agreed();  // all that run serve, and know the same leader
+  void await_agreement();
+  void restart();  // all nodes
+  void clear() { leader().clear(); }
+
+ private:
+  void start(const EtcdOptions& options, Links links);
+
+  std::vector<std::unique_ptr<EtcdServer>> nodes_;
+  std::vector<std::unique_ptr<Proxy>> doors_;  // before each, for the others
+};
+
+}  // namespace holdfast::support

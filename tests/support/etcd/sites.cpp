@@ -1,0 +1,33 @@
+#include "support/etcd/sites.hpp"
+
+#include "support/etcd/cluster.hpp"
+
+namespace holdfast::support {
+namespace {
+
+template <class Servers>
+class EtcdSite : public Site {
+ public:
+  explicit EtcdSite(const EtcdOptions& options = {}) : servers_(options) {}
+  std::string url() const override { return servers_.url(); }
+  void restart() override { servers_.restart(); }
+  void clear() override { servers_.clear(); }
+
+ private:
+  Servers servers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Site> single_etcd() { return std::make_unique<EtcdSite<EtcdServer>>(); }
+std::unique_ptr<Site> tls_etcd() {
+  return std::make_unique<EtcdSite<EtcdServer>>(
+      EtcdOptions{.tls = authority().issue(loopback_names)});
+}
+// No election because a busy machine was slow.
+std::unique_ptr<Site> cluster_etcd() {
+  return std::make_unique<EtcdSite<EtcdCluster>>(
+      EtcdOptions{.heartbeat = Millis(60), .election = Millis(600)});
+}
+
+}  // namespace holdfast::support

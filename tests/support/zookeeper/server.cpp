@@ -1,0 +1,125 @@
+#include "support/zookeeper/server.hpp"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "support/port_taken.hpp"
+
+namespace holdfast::support {
+namespace {
+
+constexpr auto config_file = "zoo.cfg";
+constexpr auto log_file = "zookeeper.log";
+
+// The rest of what it needs is named in the manifest of the first.
+constexpr auto class_path = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar";
+constexpr auto main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
+
+}  // namespace
+
+ZooKeeperServer::ZooKeeperServer(ZooKeeperOptions options) : options_(std::move(options)) {
+  if (options_.seat) {
+    port_ = options_.seat->port;
+    write_config();
+    launch();
+    return;
+  }
+  on_free_ports([&] {
+    port_ = free_port();
+    write_config();
+    start();
+  });
+}
+
+void ZooKeeperServer::write_config() const {
+  std::filesystem::create_directory(data());
+  std::ofstream out(path(config_file));
+  out << "dataDir=" << data().string() << "\ntickTime=" << options_.tick.count()
+      << "\ninitLimit=15\nsyncLimit=" << options_.sync_limit
+      << "\nmaxSessionTimeout=60000\nmaxClientCnxns=0\nadmin.enableServer=false"
+         "\n4lw.commands.whitelist=*\nextendedTypesEnabled=true\n";
+  if (options_.seat) {
+    for (const auto& line : options_.seat->servers) out << line << '\n';
+    std::ofstream(data() / "myid") << options_.seat->id << '\n';
+  } else {
+    out << "clientPortAddress=127.0.0.1\nclientPort=" << port_ << '\n';
+  }
+  for (const auto& line : options_.config) out << line << '\n';
+}
+
+// A server that lives for seconds is better off with the first compiler alone.
+void ZooKeeperServer::launch() {
+  std::vector<std::string> command = {"java", "-cp", class_path, "-Xmx256m", "-XX:+UseSerialGC",
+                                      "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+                                      "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                                      "-Dznode.container.checkIntervalMs=200",
+                                      // Or a server that was cut off takes a minute to ask again.
+                                      "-Dzookeeper.fastleader.maxNotificationInterval=500"};
+  command.insert(command.end(), options_.java.begin(), options_.java.end());
+  command.insert(command.end(), {main_class, path(config_file)});
+  std::filesystem::remove(path(log_file));
+  process_ = start_server(command, path(log_file));
+}
+
+void ZooKeeperServer::await() const {
+  std::optional<int> ended;
+  eventually([&] { return serves() || (ended = process_->wait(Millis(0))); });
+  if (!ended && serves()) return;
+  throw_if_port_taken(log());
+  throw std::runtime_error("ZooKeeper did not start: " + log());
+}
+
+void ZooKeeperServer::start() {
+  launch();
+  await();
+}
+
+void ZooKeeperServer::restart() {
+  kill();
+  start();
+}
+
+std::string ZooKeeperServer::log() const { return text_of(path(log_file)); }
+
+bool ZooKeeperServer::serves() const try {
+  return four_letter("conf", Millis(200)).find("dataDir=" + data().string()) != std::string::npos;
+} catch (const std::exception&) {
+  return false;
+}
+
+std::string ZooKeeperServer::four_letter(const std::string& word, Millis silence) const {
+  const auto socket = connect_to(port_);
+  const timeval bound{silence.count() / 1000, silence.count() % 1000 * 1000};
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+  send(socket.get(), word.data(), word.size(), MSG_NOSIGNAL);
+  std::string answer;
+  char bytes[16384];
+  for (ssize_t size = 0; (size = recv(socket.get(), bytes, sizeof bytes, 0)) > 0;)
+    answer.append(bytes, static_cast<std::size_t>(size));
+  return answer;
+}
+
+std::string ZooKeeperServer::monitor(const std::string& field) const {
+  const auto head = "zk_" + field + '\t';
+  std::istringstream lines(four_letter("mntr"));
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(head)) return line.substr(head.size());
+  return {};
+}
+
+std::map<std::string, std::set<std::int64_t>> ZooKeeperServer::watchers() const {
+  std::map<std::string, std::set<std::int64_t>> sessions;
+  std::istringstream lines(four_letter("wchp"));
+  std::string path;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('/')) path = line;
+    if (line.starts_with('\t'))
+      sessions[path].insert(static_cast<std::int64_t>(std::stoull(line.substr(1), nullptr, 16)));
+  }
+  return sessions;
+}
+
+}  // namespace holdfast::support

@@ -1,0 +1,80 @@
+// tests/support/zookeeper/server.hpp: a real server, on a free port and in a folder of its own.
+//
+//   ZooKeeperServer server;
+//   auto store = open(server.url() + "?session=2s&tick=200ms").value();
+//   EXPECT_EQ(server.watchers()[path].size(), 1);
+//
+// It ends with this object, and should this process die first, with the thread that started it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/files.hpp"
+#include "support/process.hpp"
+#include "support/zookeeper/client.hpp"
+
+namespace holdfast::support {
+
+// Its place among several.
+struct ZooKeeperSeat {
+  int id;
+  int port;                          // for clients
+  std::vector<std::string> servers;  // "server.1=127.0.0.1:QUORUM:ELECTION;127.0.0.1:PORT"
+};
+
+struct ZooKeeperOptions {
+  Millis tick{200};                   // sessions are of two ticks at least, and end at a tick
+  int sync_limit = 25;                // so many ticks a follower cut off from its leader serves
+  std::vector<std::string> config{};  // more lines of zoo.cfg
+  std::vector<std::string> java{};    // "-Dzookeeper.forceSync=no"
+  std::optional<ZooKeeperSeat> seat{};
+};
+
+class ZooKeeperServer {
+ public:
+  // Returns when it serves; with a seat it is only launched, for it needs the others.
+  explicit ZooKeeperServer(ZooKeeperOptions options = {});
+
+  int port() const noexcept { return port_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "zookeeper://" + address(); }
+  std::filesystem::path data() const { return folder_.path() / "data"; }
+  std::string log() const;
+  ZooKeeperClient client() const { return ZooKeeperClient(port_); }
+
+  bool running() const noexcept { return process_ != nullptr; }
+  bool serves() const;               // false as well when somebody else has its port
+  void kill() { process_.reset(); }  // SIGKILL
+  void launch();                     // after kill(): without waiting
+  void await() const;                // until it serves; throws if it ends before
+  void start();                      // both
+  void restart();                    // with its data
+  void stop() { process_->stop(); }  // SIGSTOP: the port is open, and nobody answers
+  void resume() { process_->resume(); }
+
+  // The commands of four letters: "ruok", "srvr", "mntr", "dump", "cons", "wchs", "wchp", "conf".
+  // While its state changes, it may answer one and then forget to close the connection.
+  std::string four_letter(const std::string& word, Millis silence = Millis(2000)) const;
+  // What "mntr" says: "server_state", "packets_received", "watch_count",
+  // "sum_node_deleted_watch_count" (watches that fired for it). Empty if there is no such line.
+  std::string monitor(const std::string& field) const;
+  long count(const std::string& field) const { return std::stol(monitor(field)); }
+  std::map<std::string, std::set<std::int64_t>> watchers() const;  // sessions, by path
+
+ private:
+  std::string path(const char* name) const { return folder_.path() / name; }
+  void write_config() const;
+
+  ZooKeeperOptions options_;
+  TempFolder folder_;
+  int port_ = 0;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace holdfast::support

@@ -1,0 +1,14 @@
+// tests/support/zookeeper/sites.hpp: where the conformance suite meets ZooKeeper. Every test has a
+// folder of its own there, so what a killed client leaves for a while disturbs nobody.
+#pragma once
+
+#include <memory>
+
+#include "support/world.hpp"
+
+namespace holdfast::support {
+
+std::unique_ptr<Site> single_zookeeper();
+std::unique_ptr<Site> ensemble_zookeeper();
+
+}  // namespace holdfast::support
