@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using namespace support;
 using Mode = ZooKeeperClient::Mode;
 
-constexpr std::int32_t no_node = -101, bad_version = -103, exists_already = -110, expired = -112;
+constexpr std::int32_t no_node = -101, bad_version = -103, exists_already = -110;
 
 template <class Call>
 std::int32_t refusal(const Call& call) {
@@ -65,7 +65,7 @@ TEST(ZooKeeperClientTest, EndsTheSessionOfAnother) {
   end_session(server.port(), owner);
   EXPECT_EQ(other.exists("/held"), std::nullopt);
   EXPECT_THROW(victim.exists("/held"), std::exception);
-  EXPECT_EQ(refusal([&] { end_session(server.port(), owner); }), expired);
+  EXPECT_NO_THROW(end_session(server.port(), owner)) << "to end it twice is no harm";
 }
 
 TEST(ZooKeeperServerTest, KeepsItsData) {

@@ -100,10 +100,14 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
 
   const auto delay = co_await delay_left(row, deadline);
   if (!delay) co_return std::nullopt;
-  const bool is_in = place < granted(row.line) && *delay == Millis(0);
-  if (is_in) co_return co_await let_in(entry, asked, row, place);
+  const bool fits = place < granted(row.line);
+  if (fits && *delay == Millis(0)) co_return co_await let_in(entry, asked, row, place);
   if (!asked->ask.queue) co_return co_await leave(entry, busy(*entry, row), deadline);
-  watch_ahead(entry, row, place, seen.revision);
+  if (fits) {
+    stop_watching_ahead(*entry);  // only the delay keeps it out
+  } else {
+    watch_ahead(entry, row, place, seen.revision);
+  }
   watch_own_later(entry);
   Answer answer;
   answer.said = Said::queued;

@@ -1,0 +1,41 @@
+// The trap of ZooKeeper: a follower that is cut off from its leader answers pings and reads as if
+// nothing were, long after the others have ended the sessions of its clients. (That of etcd, a
+// leader whose disk stalls, is in tests/stores/etcd_faults_test.cpp, beside what it is made of.)
+#include <optional>
+
+#include "faults/watched.hpp"
+#include "support/zookeeper/ensemble.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace support;
+
+TEST(ZooKeeperTrap, AFollowerThatIsCutOffProvesNothing) {
+  ZooKeeperEnsemble ensemble({.sync_limit = 100}, Links::proxied);
+  ZooKeeperServer& leader = ensemble.leader();
+  ZooKeeperServer& follower = ensemble.follower();
+  const std::string options = "?session=3s&tick=200ms";
+  const Watched alice(follower.url() + options);
+  const Store bob = open(leader.url() + options).value();
+  const auto lease = alice.take("name", {});
+  ASSERT_TRUE(succeeded(lease));
+  auto reader = follower.client();
+  reader.sync();
+  const std::string folder = "/holdfast/1/locks/name";
+  ASSERT_EQ(reader.children(folder).size(), 1U);
+
+  ensemble.cut(follower);
+  const auto next = bob.lock("name").acquire();
+  EXPECT_FALSE(lease->valid()) << "two valid leases";
+  ASSERT_TRUE(succeeded(next));
+  EXPECT_TRUE(next->valid());
+  EXPECT_TRUE(lease->lost().stop_requested());
+  EXPECT_GT(next->token(), lease->token());
+  EXPECT_GT(alice.count("name", Event::Kind::at_risk), 0);
+  EXPECT_EQ(reader.children(folder).size(), 1U) << "it was no trap: that server knew of the loss";
+}
+
+}  // namespace
+}  // namespace holdfast
