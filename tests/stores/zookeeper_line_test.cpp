@@ -206,7 +206,7 @@ TEST(ZooKeeperDialects, CountWhomTheirLibrariesCount) {
   const Line line(mixed, *curator);
   ASSERT_EQ(line.claims.size(), 4U);
   EXPECT_EQ(line.claims[0].name, "0-anything");
-  EXPECT_EQ(line.granted(), 1U);
+  EXPECT_EQ(granted(line.claims), 1U);
   EXPECT_EQ(judge(line, mixed[3]).watch, std::vector{mixed[0]});
 
   const auto kazoo = Layout::of({.dialect = Dialect::kazoo}, paths);

@@ -59,7 +59,7 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
     if (!seen.done()) break;
     const bool was_placed = entry->created != 0;
     const auto place = settle(*entry, seen, kept);
-    if (!place && !was_placed && !asked->ask.queue && entry->exclusive())
+    if (!place && !was_placed && !asked->ask.queue && entry->shape.whole())
       co_return co_await leave(entry, busy(*entry, seen.row), asked->deadline);
     if (!place) {
       if (was_placed) give_up_lease(*entry);  // its place is gone: back in line
@@ -94,7 +94,7 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
                                      "the keys of this name have the layout of a newer version of "
                                      "holdfast; they were left alone: use that version"),
                              deadline);
-  if (const Problem problem = misfit(row.line, place); problem.errc != Errc{})
+  if (const Problem problem = misfit(row.line.front().shape, mine.shape); problem.errc != Errc{})
     co_return co_await leave(entry, refusal(problem), deadline);
   if (mine.revoked) co_return revoked();
 

@@ -71,8 +71,6 @@ struct Entry {
   const std::string name;
   const ClaimId claim;
   const std::string prefix;  // of all keys of this name
-  const Kind kind;
-  const std::uint32_t capacity;
   const Millis ttl;
   const Millis lock_delay;  // 0 where the layout has none
   const std::string about;
@@ -80,7 +78,7 @@ struct Entry {
 
   // The rest is guarded by the store's mutex, and changed only by whoever has the turn …
   std::string key;
-  std::uint32_t weight;
+  Shape shape;
   std::optional<Lease> lease{};
   std::int64_t created = 0;   // 0: it is not in the store, as far as we know
   std::int64_t modified = 0;  // the newest revision of its key that we know
@@ -96,7 +94,6 @@ struct Entry {
   WatchId own_watch = 0;
 
   Standing standing() const;  // as it is written
-  bool exclusive() const noexcept { return weight >= capacity; }
 };
 using EntryPtr = std::shared_ptr<Entry>;
 

@@ -14,25 +14,6 @@ constexpr std::string_view delay_end = ".delay";
 constexpr std::string_view layout = "1";
 constexpr std::string_view live = "live", revoked = "revoked";
 
-constexpr bool is_plain(unsigned char c) {
-  if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return true;
-  return std::string_view("-._~:@+=,;").find(static_cast<char>(c)) != std::string_view::npos;
-}
-
-void append_encoded(std::string& out, std::string_view name) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(byte)) {
-      out += c;
-    } else {
-      out += '%';
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
-  }
-}
-
 bool is_claim(std::string_view hex) noexcept {
   return hex.size() == 2 * ClaimId().size() &&
          hex.find_first_not_of("0123456789abcdef") == hex.npos;
@@ -70,12 +51,13 @@ bool read_kind(std::string_view text, Kind& kind) noexcept {
 // "1 mutex 1 1 live HOST …": layout, kind, capacity, weight, state, about.
 bool read_claim(std::string_view text, Standing& standing) {
   if (word(text) != layout) return false;
-  if (!read_kind(word(text), standing.kind) || !number(word(text), standing.capacity) ||
-      !number(word(text), standing.weight))
+  Shape& shape = standing.shape;
+  if (!read_kind(word(text), shape.kind) || !number(word(text), shape.capacity) ||
+      !number(word(text), shape.weight))
     return false;
   standing.revoked = word(text) == revoked;
   standing.about = text;
-  return standing.weight > 0 && standing.weight <= standing.capacity;
+  return shape.weight > 0 && shape.weight <= shape.capacity;
 }
 
 bool read_delay(std::string_view text, Delay& delay) noexcept {
@@ -96,7 +78,7 @@ std::string hex(std::int64_t number) {
 std::string Layout::all(std::string_view name_prefix) const {
   if (dialect_) return std::string(name_prefix);
   std::string key(locks);
-  append_encoded(key, name_prefix);
+  core::append_encoded(key, name_prefix);
   return key;
 }
 
@@ -122,8 +104,9 @@ std::string Layout::write(const Standing& standing) const {
   if (dialect_) return standing.revoked ? std::string(revoked) : std::string();
   std::string text(layout);
   text += ' ';
-  text += word_of(standing.kind);
-  text += ' ' + std::to_string(standing.capacity) + ' ' + std::to_string(standing.weight) + ' ';
+  text += word_of(standing.shape.kind);
+  text += ' ' + std::to_string(standing.shape.capacity) + ' ' +
+          std::to_string(standing.shape.weight) + ' ';
   text += standing.revoked ? revoked : live;
   text += ' ';
   return text += standing.about;
@@ -199,7 +182,7 @@ std::string write_delay(Millis delay) {
 
 std::string cell_key(std::string_view name) {
   std::string key(cells);
-  append_encoded(key, name);
+  core::append_encoded(key, name);
   return key;
 }
 

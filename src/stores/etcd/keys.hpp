@@ -12,10 +12,21 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/etcd/line.hpp"
+#include "stores/common/line.hpp"
 #include "stores/etcd/wire.hpp"
 
 namespace holdfast::stores::etcd {
+
+// A claim, as it is written down.
+struct Standing {
+  std::string key{};
+  Shape shape{};
+  bool revoked = false;  // its holder was told to let go
+  std::string about{};
+  std::int64_t created = 0;   // its create revision: its place, and its number
+  std::int64_t modified = 0;  // its mod revision
+  std::int64_t lease = 0;
+};
 
 // What stands under one name.
 struct Delay {
@@ -26,9 +37,9 @@ struct Delay {
   bool ending = false;  // the server ends it by itself
 };
 struct Row {
-  Line line;
-  std::vector<Delay> delays;  // of those who are in the line, and of those who died
-  bool foreign = false;       // something here was written by a newer version
+  std::vector<Standing> line;  // in the order of their create revisions
+  std::vector<Delay> delays;   // of those who are in the line, and of those who died
+  bool foreign = false;        // something here was written by a newer version
 
   std::optional<std::size_t> place_of(std::string_view key) const noexcept;
   bool died(const Delay& delay) const noexcept { return !place_of(delay.claim_key); }

@@ -63,13 +63,13 @@ void EtcdStore::begin_renewing(const Keep& keep, Renewing& one) {
   const Entry& entry = *one.entry;
   if (entry.created == 0 || !entry.lease) {
     one.answer = not_held();
-  } else if (keep.weight == 0 || keep.weight > entry.weight) {
+  } else if (keep.weight == 0 || keep.weight > entry.shape.weight) {
     one.answer = refusal(Errc::invalid, "weight", "a renewal can only lower the weight");
   } else {
     one.key = entry.key;
     one.lease = entry.lease->id;
     one.created = entry.created;
-    if (keep.weight < entry.weight) one.weight = keep.weight;
+    if (keep.weight < entry.shape.weight) one.weight = keep.weight;
   }
 }
 
@@ -135,7 +135,7 @@ Later<std::optional<Answer>> EtcdStore::lower(EntryPtr entry, std::uint32_t weig
   const Turn::Held turn = co_await entry->turn.take();
   for (int round = 0; round < most_rounds; ++round) {
     Standing lowered = entry->standing();
-    lowered.weight = weight;
+    lowered.shape.weight = weight;
     Transaction step;
     step.when.push_back({Condition::Of::modified, entry->key, modified(*entry)});
     step.then.push_back({.what = Operation::What::put,
@@ -153,7 +153,7 @@ Later<std::optional<Answer>> EtcdStore::lower(EntryPtr entry, std::uint32_t weig
     if (written.held) {
       set_modified(*entry, written.revision);
       const std::lock_guard lock(mutex_);
-      entry->weight = weight;
+      entry->shape.weight = weight;
       co_return std::nullopt;
     }
     const Row row = layout_.read(entry->prefix, written.found.back());

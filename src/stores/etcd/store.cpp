@@ -97,8 +97,8 @@ Holder EtcdStore::describe(const std::string& name, const Standing& standing, bo
   holder.name = name;
   holder.who = standing.about;
   holder.token = core::token_of(traits_, static_cast<std::uint64_t>(standing.created), 0);
-  holder.weight = standing.weight;
-  holder.capacity = standing.capacity;
+  holder.weight = standing.shape.weight;
+  holder.capacity = standing.shape.capacity;
   holder.waits = waits;
   return holder;
 }

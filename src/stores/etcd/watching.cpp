@@ -18,7 +18,7 @@ void EtcdStore::watch_ahead(const EntryPtr& entry, const Row& row, std::size_t p
                             std::int64_t revision) {
   const Ahead ahead = ahead_of(row.line, place);
   Client::Watch watch{.key = entry->prefix, .end = end_of(entry->prefix), .ends = true};
-  if (ahead.what == Ahead::What::one) watch = {.key = row.line[ahead.place].key};
+  if (!ahead.any) watch = {.key = row.line[ahead.place].key};
   WatchId id = 0;
   {
     const std::lock_guard lock(mutex_);

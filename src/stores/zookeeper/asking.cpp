@@ -10,17 +10,6 @@ namespace {
 
 constexpr std::int64_t number_limit = std::int64_t(1) << 53;
 
-std::string in_words(const Shape& shape) {
-  std::string words(to_string(shape.kind));
-  if (shape.kind == Kind::semaphore) words += " of " + std::to_string(shape.capacity);
-  return words;
-}
-
-Problem misfit(const Shape& present, const Shape& asked) {
-  return {Errc::invalid, "kind",
-          "it is in use as " + in_words(present) + ", asked for as " + in_words(asked)};
-}
-
 // What stands in place of a session, or of an answer: said as it must be.
 Answer failed(const Place& place, Problem problem) {
   return refused(place.doubtful || !place.child.empty() ? Said::unknown : Said::no,
@@ -250,7 +239,7 @@ Task<Answer> OwnClaims::give_up(Entry& entry, Answer answer) {
 Task<OwnClaims::Watched> OwnClaims::watch(const Entry& entry, const Line& line,
                                           const Verdict& verdict,
                                           std::shared_ptr<Session> session) {
-  const std::size_t granted = line.granted();
+  const std::size_t granted = stores::granted(line.claims);
   struct Reading {
     const Child* child;
     Operation operation;

@@ -54,13 +54,12 @@ class CuratorLayout final : public ForeignLayout {
 
   // Every child counts; one with none of the words is sorted by its whole name.
   std::optional<Child> read(std::string_view name) const override {
-    Child child{.name = std::string(name), .order = std::string(name), .foreign = true};
+    Child child{.name = std::string(name), .shape = unknown_shape, .order = std::string(name)};
     for (const Word& word : words) {
       const auto at = name.rfind(word.text);
       if (at == name.npos) continue;
       child.order = name.substr(at + word.text.size());
       child.shape = word.shape;
-      child.foreign = false;
     }
     child.claim = claim_in(name);
     return child;

@@ -16,26 +16,19 @@
 #include <vector>
 
 #include "holdfast/backend.hpp"
+#include "stores/common/line.hpp"
 #include "stores/zookeeper/note.hpp"
 #include "stores/zookeeper/options.hpp"
 #include "stores/zookeeper/paths.hpp"
 
 namespace holdfast::stores::zookeeper {
 
-struct Shape {
-  Kind kind{};
-  std::uint32_t capacity = 1;
-  std::uint32_t weight = 1;
-  friend bool operator==(const Shape&, const Shape&) = default;
-};
-
 struct Child {
   std::string name;
   ClaimId claim{};
   Shape shape{};
   std::int32_t sequence = 0;
-  std::string order{};   // in a dialect: what it is sorted by
-  bool foreign = false;  // of no kind that we know; it excludes all others
+  std::string order{};  // in a dialect: what it is sorted by
 };
 struct Marker {
   std::string name;

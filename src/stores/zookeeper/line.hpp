@@ -4,8 +4,7 @@
 // come to the same verdict, and an older list never lets in more: whoever stands before us was
 // there before us. So a reader of stale lists errs on the safe side.
 //
-// The claims stand in the order of their sequence. One is granted if the weights of all up to and
-// including itself fit the capacity.
+// The claims stand in the order of their sequence; stores/common/line.hpp has the rule.
 #pragma once
 
 #include <span>
@@ -22,7 +21,6 @@ struct Line {
 
   Line(std::span<const std::string> children, const Layout& layout);
 
-  std::size_t granted() const;  // so many, from the first on
   const Child* find(const ClaimId& claim) const;
 };
 

@@ -69,7 +69,7 @@ Task<int> Registry::list_some(std::vector<std::string> names, std::shared_ptr<Se
       nodes.push_back(session->get(*layout_.lock(names[i]) + "/" + child.name));
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::size_t granted = lines[i].granted();
+    const std::size_t granted = stores::granted(lines[i].claims);
     for (std::size_t j = 0; j < readings[i].size(); ++j) {
       const Outcome node = co_await readings[i][j];
       if (node.rc == ZNONODE) continue;  // it has just gone
@@ -103,7 +103,7 @@ Flow Registry::revoke(std::string name, bool now, Courier::Ticket<Answer> ticket
     const Outcome children = co_await reading;
     int rc = synced.rc != ZOK ? synced.rc : children.rc;
     const Line line(children.names, layout_);
-    const std::size_t granted = line.granted();
+    const std::size_t granted = stores::granted(line.claims);
     if (rc == ZNONODE || (rc == ZOK && granted == 0))
       co_return ticket->answer(refused(Said::gone, {Errc::lost, "not_held", "nobody holds it"}));
     ticket->sent();

@@ -1,9 +1,8 @@
-// Goal: who of a line is in, what a key says, and how long a lease counts: without a server.
+// Goal: what a key says, and how long a lease counts: without a server.
 #include <gtest/gtest.h>
 
 #include "stores/etcd/keys.hpp"
 #include "stores/etcd/leases.hpp"
-#include "stores/etcd/line.hpp"
 #include "stores/etcd/options.hpp"
 #include "stores/etcd/trouble.hpp"
 #include "stores/etcd/wire.hpp"
@@ -12,66 +11,6 @@ namespace holdfast::stores::etcd {
 namespace {
 
 using namespace std::chrono_literals;
-
-Line line_of(Kind kind, std::uint32_t capacity, std::initializer_list<std::uint32_t> weights) {
-  Line line;
-  for (const std::uint32_t weight : weights)
-    line.push_back({.kind = kind, .capacity = capacity, .weight = weight});
-  return line;
-}
-
-// ── the line ─────────────────────────────────────────────────────────────────────────────────────
-
-TEST(EtcdLine, TheFirstOfAMutexIsIn) {
-  EXPECT_EQ(granted({}), 0U);
-  EXPECT_EQ(granted(line_of(Kind::mutex, 1, {1})), 1U);
-  EXPECT_EQ(granted(line_of(Kind::mutex, 1, {1, 1, 1})), 1U);
-}
-
-TEST(EtcdLine, ReadersAreInUpToTheFirstWriter) {
-  EXPECT_EQ(granted(line_of(Kind::rw, 100, {1, 1, 100, 1})), 2U);
-  EXPECT_EQ(granted(line_of(Kind::rw, 100, {100, 1, 1})), 1U);
-}
-
-TEST(EtcdLine, WeightsAreAddedUpAndNobodyOvertakes) {
-  EXPECT_EQ(granted(line_of(Kind::semaphore, 5, {3, 2, 1})), 2U);
-  EXPECT_EQ(granted(line_of(Kind::semaphore, 5, {3, 3, 1})), 1U);
-  constexpr std::uint32_t most = 0xffff'ffff;
-  EXPECT_EQ(granted(line_of(Kind::semaphore, most, {most, most})), 1U);
-}
-
-TEST(EtcdLine, WhoWantsAllOfItWaitsForItsPredecessor) {
-  const Ahead mutex = ahead_of(line_of(Kind::mutex, 1, {1, 1, 1}), 2);
-  EXPECT_EQ(mutex.what, Ahead::What::one);
-  EXPECT_EQ(mutex.place, 1U);
-  EXPECT_EQ(ahead_of(line_of(Kind::rw, 9, {1, 1, 9}), 2).place, 1U);
-}
-
-TEST(EtcdLine, AReaderWaitsForTheWriterBeforeIt) {
-  const Ahead ahead = ahead_of(line_of(Kind::rw, 9, {1, 9, 1, 1}), 3);
-  EXPECT_EQ(ahead.what, Ahead::What::one);
-  EXPECT_EQ(ahead.place, 1U);
-}
-
-TEST(EtcdLine, OfASemaphoreTheFirstWaitsForAnyEndAndTheOthersForTheOneBefore) {
-  const Line line = line_of(Kind::semaphore, 3, {1, 2, 2, 1});
-  EXPECT_EQ(ahead_of(line, 2).what, Ahead::What::ends);
-  EXPECT_EQ(ahead_of(line, 3).what, Ahead::What::one);
-  EXPECT_EQ(ahead_of(line, 3).place, 2U);
-  EXPECT_TRUE(wakes_next(line, 2));
-  EXPECT_FALSE(wakes_next(line, 3));  // Nobody is behind it.
-  EXPECT_FALSE(wakes_next(line_of(Kind::mutex, 1, {1, 1}), 0));
-}
-
-TEST(EtcdLine, AnotherKindOrCapacityIsNamed) {
-  Line line = line_of(Kind::semaphore, 3, {1, 1});
-  EXPECT_EQ(misfit(line, 1).errc, Errc{});
-  line[1].capacity = 4;
-  EXPECT_EQ(misfit(line, 1).text, "it is in use as semaphore of 3, asked for as semaphore of 4");
-  line[1].kind = Kind::mutex;
-  EXPECT_EQ(misfit(line, 1).reason, "kind");
-  EXPECT_EQ(misfit(line, 0).errc, Errc{});  // Whoever was first is right.
-}
 
 // ── keys ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -84,15 +23,12 @@ TEST(EtcdKeys, SayWhatTheClaimIs) {
   EXPECT_EQ(key, "holdfast/1/locks/a%2Fb%25%FF%20c/ab010000000000000000000000000000");
   EXPECT_EQ(own.prefix_in({.key = key}), prefix);
   EXPECT_EQ(own.name_in(prefix), name);
-  const Standing written{
-      .kind = Kind::rw, .capacity = 7, .weight = 2, .revoked = true, .about = "a host, 1 2"};
+  const Standing written{.shape = {Kind::rw, 7, 2}, .revoked = true, .about = "a host, 1 2"};
   const Row row =
       own.read(prefix, {{.key = key, .value = own.write(written), .created = 5, .modified = 6}});
   ASSERT_EQ(row.line.size(), 1U);
   const Standing& read = row.line.front();
-  EXPECT_EQ(read.kind, Kind::rw);
-  EXPECT_EQ(read.capacity, 7U);
-  EXPECT_EQ(read.weight, 2U);
+  EXPECT_EQ(read.shape, written.shape);
   EXPECT_TRUE(read.revoked);
   EXPECT_EQ(read.about, written.about);
   EXPECT_EQ(read.created, 5);
