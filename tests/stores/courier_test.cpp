@@ -31,7 +31,9 @@ class CourierTest : public testing::Test {
   template <class R>
   Courier::Ticket<R> open(Recorded<R>& call, Millis within = 10s, std::size_t count = 0) {
     call.deadline = in(within);
-    return courier.open<R>(call, count);
+    Courier::Ticket<R> opened;
+    courier.start<R>(call, count, [&](auto ticket) { opened = std::move(ticket); });
+    return opened;
   }
 
   RecordingHints hints;
@@ -47,6 +49,16 @@ TEST_F(CourierTest, WakesWhoStandsBehindTheCall) {
   client.join();
   ASSERT_TRUE(call.finished());
   EXPECT_EQ(call.value.number, 7U);
+}
+
+TEST_F(CourierTest, AnswersACallThatThereIsNoMemoryFor) {
+  Recorded<Answer> call;
+  call.deadline = in(10s);
+  courier.start<Answer>(call, [](const auto&) { throw std::bad_alloc(); });
+  courier.help(&call, in(10s), -1);
+  ASSERT_TRUE(call.finished());
+  EXPECT_EQ(call.value.said, Said::no);
+  EXPECT_EQ(call.value.problem.reason, "resource");
 }
 
 TEST_F(CourierTest, TheFirstAnswerCounts) {

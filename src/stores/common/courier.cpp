@@ -25,7 +25,8 @@ void Courier::enter(std::shared_ptr<Open> open) {
   const std::lock_guard lock(mutex_);
   open->place_ = open_.size();
   const BootTime deadline = open->deadline_;
-  open_.push_back(std::move(open));
+  open_.push_back(open);
+  open->entered_ = true;
   if (deadline >= std::exchange(deadline_, std::min(deadline_, deadline))) return;
   if (!carrying_) keep_watch();
 }
@@ -49,10 +50,15 @@ void Courier::give_up_overdue(BootTime now) noexcept {
       deadline_ = std::min(deadline_, open.deadline_);
       continue;
     }
-    auto closed = close(open);
-    closed->give_up(open.sent_ ? Said::unknown : Said::no, std::move(open.trouble_));
-    put_down(std::move(closed), open.call_);
+    give_up(open, std::move(open.trouble_));
   }
+}
+
+void Courier::give_up(Open& open, Problem problem) noexcept {
+  auto closed = close(open);
+  if (!closed) return;
+  open.give_up(open.sent_ ? Said::unknown : Said::no, std::move(problem));
+  put_down(std::move(closed), open.call_);
 }
 
 // ── letters ──────────────────────────────────────────────────────────────────────────────────────

@@ -57,6 +57,7 @@ class Courier {
     const Call* const call_;
     const BootTime deadline_;
     std::size_t place_ = 0;
+    bool entered_ = false;
     bool open_ = true;
     bool sent_ = false;
     Problem trouble_{Errc::unavailable, "too_slow", "the store did not answer in time"};
@@ -100,12 +101,22 @@ class Courier {
   Courier(Hints& hints, std::function<BootTime(BootTime now)> tick)
       : hints_(hints), tick_(std::move(tick)) {}
 
-  // `count`: of a call for several. Throws bad_alloc, and leaves the call to be answered.
-  template <class R>
-  Ticket<R> open(Pending<R>& call, std::size_t count = 0) {
-    auto ticket = std::make_shared<Reply<R>>(*this, call, count);
-    enter(ticket);
-    return ticket;
+  // Begins work on a call: begin(ticket). If it has no memory for that, the call is answered so.
+  // `count`: of a call for several.
+  template <class R, class Begin>
+  void start(Pending<R>& call, std::size_t count, Begin&& begin) noexcept {
+    Ticket<R> ticket;
+    try {
+      ticket = std::make_shared<Reply<R>>(*this, call, count);
+      enter(ticket);
+      begin(ticket);
+    } catch (const std::bad_alloc&) {
+      refuse(call, ticket.get());
+    }
+  }
+  template <class R, class Begin>
+  void start(Pending<R>& call, Begin&& begin) noexcept {
+    start(call, 0, std::forward<Begin>(begin));
   }
 
   // A hint, in its order with the answers: tell([=](Hints& hints) { hints.gone(name, claim); }).
@@ -134,6 +145,9 @@ class Courier {
   };
 
   void enter(std::shared_ptr<Open> open);
+  template <class R>
+  void refuse(Pending<R>& call, Open* open) noexcept;
+  void give_up(Open& open, Problem problem) noexcept;
   std::shared_ptr<Open> close(Open& open) noexcept;  // null: it was answered
   void put_down(std::shared_ptr<Letter> letter, const Call* call) noexcept;
   void ring_one(const Call* call) noexcept;
@@ -156,6 +170,19 @@ class Courier {
   bool carrying_ = false;
   bool missed_ = false;  // there was no memory for a hint
 };
+
+template <class R>
+void Courier::refuse(Pending<R>& call, Open* open) noexcept {
+  Problem problem{Errc::unavailable, "resource", "out of memory"};
+  {
+    const std::lock_guard lock(mutex_);
+    if (open && open->entered_) return give_up(*open, std::move(problem));
+  }
+  R answer{};
+  if constexpr (requires { answer.said; }) answer.said = Said::no;
+  if constexpr (requires { answer.problem; }) answer.problem = std::move(problem);
+  call.done(std::move(answer));
+}
 
 template <class R>
 void Courier::Reply<R>::give_up(Said said, Problem problem) noexcept {

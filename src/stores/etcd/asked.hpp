@@ -50,6 +50,5 @@ inline Answer gone(const char* reason, const char* text) {
 }
 inline Answer not_held() { return gone("not_held", "it is not held by this claim"); }
 inline Answer revoked() { return gone("revoked", "it was revoked"); }
-inline Answer out_of_memory() { return refusal(Errc::unavailable, "resource", "out of memory"); }
 
 }  // namespace holdfast::stores::etcd

@@ -16,10 +16,6 @@ Cell refused(Said said, Problem problem) {
   return cell;
 }
 
-Cell out_of_memory_cell() {
-  return refused(Said::no, {Errc::unavailable, "resource", "out of memory"});
-}
-
 // Who made a change, so that its maker knows it again if the answer was lost.
 std::uint64_t fresh_mark() {
   std::random_device random;
@@ -84,22 +80,21 @@ struct EtcdStore::CellChange {
   bool window() const { return std::holds_alternative<Add>(what) && std::get<Add>(what).window; }
 };
 
-void EtcdStore::add(const Add& add, Pending<Cell>& call) noexcept try {
-  answer_change(std::make_shared<const CellChange>(add, in_time(call)), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  call.done(out_of_memory_cell());
+void EtcdStore::add(const Add& add, Pending<Cell>& call) noexcept {
+  courier_.start(call, [&](auto ticket) {
+    answer_change(std::make_shared<const CellChange>(add, in_time(call)), std::move(ticket));
+  });
 }
 
-void EtcdStore::swap(const Swap& swap, Pending<Cell>& call) noexcept try {
-  answer_change(std::make_shared<const CellChange>(swap, in_time(call)), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  call.done(out_of_memory_cell());
+void EtcdStore::swap(const Swap& swap, Pending<Cell>& call) noexcept {
+  courier_.start(call, [&](auto ticket) {
+    answer_change(std::make_shared<const CellChange>(swap, in_time(call)), std::move(ticket));
+  });
 }
 
-void EtcdStore::get(std::string_view name, Pending<Cell>& call) noexcept try {
-  answer_get(std::string(name), in_time(call), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  call.done(out_of_memory_cell());
+void EtcdStore::get(std::string_view name, Pending<Cell>& call) noexcept {
+  courier_.start(
+      call, [&](auto ticket) { answer_get(std::string(name), in_time(call), std::move(ticket)); });
 }
 
 Flow EtcdStore::answer_get(std::string name, BootTime deadline, Ticket<Cell> ticket) {

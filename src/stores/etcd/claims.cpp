@@ -11,11 +11,10 @@ constexpr int most_rounds = 8;  // of one ask; each begins with what the one bef
 
 }  // namespace
 
-void EtcdStore::ask(const Ask& ask, Pending<Answer>& call) noexcept try {
-  auto asked = std::make_shared<const Asked>(ask, in_time(call));
-  answer_ask(std::move(asked), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  call.done(out_of_memory());
+void EtcdStore::ask(const Ask& ask, Pending<Answer>& call) noexcept {
+  courier_.start(call, [&](auto ticket) {
+    answer_ask(std::make_shared<const Asked>(ask, in_time(call)), std::move(ticket));
+  });
 }
 
 Flow EtcdStore::answer_ask(AskedPtr asked, Ticket<Answer> ticket) {

@@ -27,12 +27,10 @@ bool may_end_leases_early(std::string_view version) {
 
 // ── who holds what ───────────────────────────────────────────────────────────────────────────────
 
-void EtcdStore::list(std::string_view prefix, Pending<Listing>& call) noexcept try {
-  answer_list(std::string(prefix), in_time(call), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  Listing listing;
-  listing.problem.errc = Errc::unavailable;
-  call.done(std::move(listing));
+void EtcdStore::list(std::string_view prefix, Pending<Listing>& call) noexcept {
+  courier_.start(call, [&](auto ticket) {
+    answer_list(std::string(prefix), in_time(call), std::move(ticket));
+  });
 }
 
 Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listing> ticket) {
@@ -81,12 +79,8 @@ Later<bool> EtcdStore::tell_time_left(std::vector<Holder>& holders,
 
 // ── what the store is ────────────────────────────────────────────────────────────────────────────
 
-void EtcdStore::guarantees(Pending<holdfast::Promise>& call) noexcept try {
-  answer_guarantees(in_time(call), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  holdfast::Promise promise;
-  promise.problem.errc = Errc::unavailable;
-  call.done(std::move(promise));
+void EtcdStore::guarantees(Pending<holdfast::Promise>& call) noexcept {
+  courier_.start(call, [&](auto ticket) { answer_guarantees(in_time(call), std::move(ticket)); });
 }
 
 Flow EtcdStore::answer_guarantees(BootTime deadline, Ticket<Promise> ticket) {
@@ -123,10 +117,8 @@ Flow EtcdStore::answer_guarantees(BootTime deadline, Ticket<Promise> ticket) {
 }
 
 // There is nothing to prepare; it is looked whether it serves.
-void EtcdStore::init(Pending<Answer>& call) noexcept try {
-  answer_init(in_time(call), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  call.done(out_of_memory());
+void EtcdStore::init(Pending<Answer>& call) noexcept {
+  courier_.start(call, [&](auto ticket) { answer_init(in_time(call), std::move(ticket)); });
 }
 
 Flow EtcdStore::answer_init(BootTime deadline, Ticket<Answer> ticket) {
@@ -137,12 +129,8 @@ Flow EtcdStore::answer_init(BootTime deadline, Ticket<Answer> ticket) {
   ticket->answer(std::move(answer));
 }
 
-void EtcdStore::inspect(Pending<Inspection>& call) noexcept try {
-  answer_inspect(in_time(call), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  Inspection inspection;
-  inspection.problem.errc = Errc::unavailable;
-  call.done(std::move(inspection));
+void EtcdStore::inspect(Pending<Inspection>& call) noexcept {
+  courier_.start(call, [&](auto ticket) { answer_inspect(in_time(call), std::move(ticket)); });
 }
 
 Flow EtcdStore::answer_inspect(BootTime deadline, Ticket<Inspection> ticket) {

@@ -17,13 +17,12 @@ Answer unanswered(const Reply& reply) {
 
 }  // namespace
 
-void EtcdStore::release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept
-    try {
-  std::vector<Drop> all(drops.begin(), drops.end());
-  for (Drop& drop : all) drop.name = {};
-  answer_release(std::move(all), in_time(call), courier_.open(call, drops.size()));
-} catch (const std::bad_alloc&) {
-  call.done({});
+void EtcdStore::release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept {
+  courier_.start(call, drops.size(), [&](auto ticket) {
+    std::vector<Drop> all(drops.begin(), drops.end());
+    for (Drop& drop : all) drop.name = {};
+    answer_release(std::move(all), in_time(call), std::move(ticket));
+  });
 }
 
 Flow EtcdStore::answer_release(std::vector<Drop> drops, BootTime deadline,
@@ -67,10 +66,10 @@ Later<Answer> EtcdStore::take_out(EntryPtr entry, bool doubtful, BootTime deadli
 
 // ── by others ────────────────────────────────────────────────────────────────────────────────────
 
-void EtcdStore::revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept try {
-  answer_revoke(std::string(name), now, in_time(call), courier_.open(call));
-} catch (const std::bad_alloc&) {
-  call.done(out_of_memory());
+void EtcdStore::revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept {
+  courier_.start(call, [&](auto ticket) {
+    answer_revoke(std::string(name), now, in_time(call), std::move(ticket));
+  });
 }
 
 Flow EtcdStore::answer_revoke(std::string name, bool now, BootTime deadline,

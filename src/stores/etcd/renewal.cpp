@@ -22,12 +22,12 @@ struct EtcdStore::Renewing {
   LeaseKept kept{};
 };
 
-void EtcdStore::renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept try {
-  std::vector<Keep> all(keeps.begin(), keeps.end());
-  for (Keep& keep : all) keep.name = {};
-  answer_renew(std::move(all), in_time(call), courier_.open(call, keeps.size()));
-} catch (const std::bad_alloc&) {
-  call.done({});
+void EtcdStore::renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept {
+  courier_.start(call, keeps.size(), [&](auto ticket) {
+    std::vector<Keep> all(keeps.begin(), keeps.end());
+    for (Keep& keep : all) keep.name = {};
+    answer_renew(std::move(all), in_time(call), std::move(ticket));
+  });
 }
 
 Flow EtcdStore::answer_renew(std::vector<Keep> keeps, BootTime deadline,

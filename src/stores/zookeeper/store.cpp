@@ -24,15 +24,6 @@ Traits traits_of(const Options& options) {
   return traits;
 }
 
-template <class R>
-R without_memory() {
-  R answer{};
-  if constexpr (requires { answer.said; }) answer.said = Said::no;
-  if constexpr (requires { answer.problem; })
-    answer.problem = {Errc::unavailable, "no_memory", "out of memory"};
-  return answer;
-}
-
 }  // namespace
 
 ZooKeeperStore::ZooKeeperStore(Options options, Hints& hints)
@@ -47,50 +38,39 @@ ZooKeeperStore::ZooKeeperStore(Options options, Hints& hints)
       registry_(options_, paths_, *layout_, keeper_),
       cell_folder_(options_, paths_, keeper_) {}
 
-template <class R, class Start>
-void ZooKeeperStore::start(Pending<R>& call, std::size_t count, Start&& start) noexcept {
-  Courier::Ticket<R> ticket;
-  try {
-    ticket = courier_.open(call, count);
-    start(ticket);
-  } catch (const std::bad_alloc&) {
-    if (!ticket) call.done(without_memory<R>());  // else its deadline answers it
-  }
-}
-
 void ZooKeeperStore::ask(const Ask& ask, Pending<Answer>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { claims_.ask(ask, ticket); });
+  courier_.start(call, [&](auto ticket) { claims_.ask(ask, ticket); });
 }
 void ZooKeeperStore::renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept {
-  start(call, keeps.size(), [&](auto& ticket) { claims_.renew(keeps, ticket); });
+  courier_.start(call, keeps.size(), [&](auto ticket) { claims_.renew(keeps, ticket); });
 }
 void ZooKeeperStore::release(std::span<const Drop> drops,
                              Pending<std::span<Answer>>& call) noexcept {
-  start(call, drops.size(), [&](auto& ticket) { claims_.release(drops, ticket); });
+  courier_.start(call, drops.size(), [&](auto ticket) { claims_.release(drops, ticket); });
 }
 void ZooKeeperStore::list(std::string_view prefix, Pending<Listing>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { registry_.list(std::string(prefix), ticket); });
+  courier_.start(call, [&](auto ticket) { registry_.list(std::string(prefix), ticket); });
 }
 void ZooKeeperStore::revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { registry_.revoke(std::string(name), now, ticket); });
+  courier_.start(call, [&](auto ticket) { registry_.revoke(std::string(name), now, ticket); });
 }
 void ZooKeeperStore::add(const Add& add, Pending<Cell>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { cell_folder_.add(add, ticket); });
+  courier_.start(call, [&](auto ticket) { cell_folder_.add(add, ticket); });
 }
 void ZooKeeperStore::swap(const Swap& swap, Pending<Cell>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { cell_folder_.swap(swap, ticket); });
+  courier_.start(call, [&](auto ticket) { cell_folder_.swap(swap, ticket); });
 }
 void ZooKeeperStore::get(std::string_view name, Pending<Cell>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { cell_folder_.get(name, ticket); });
+  courier_.start(call, [&](auto ticket) { cell_folder_.get(name, ticket); });
 }
 void ZooKeeperStore::guarantees(Pending<Promise>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { state_guarantees(ticket); });
+  courier_.start(call, [&](auto ticket) { state_guarantees(ticket); });
 }
 void ZooKeeperStore::init(Pending<Answer>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { make_folders(ticket); });
+  courier_.start(call, [&](auto ticket) { make_folders(ticket); });
 }
 void ZooKeeperStore::inspect(Pending<Inspection>& call) noexcept {
-  start(call, 0, [&](auto& ticket) { state_facts(ticket); });
+  courier_.start(call, [&](auto ticket) { state_facts(ticket); });
 }
 
 }  // namespace holdfast::stores::zookeeper

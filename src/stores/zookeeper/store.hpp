@@ -35,8 +35,6 @@ class ZooKeeperStore final : public Backend, public Cells {
   }
 
  private:
-  template <class R, class Start>
-  void start(Pending<R>& call, std::size_t count, Start&& start) noexcept;
   Flow state_guarantees(Courier::Ticket<Promise> ticket);
   Flow state_facts(Courier::Ticket<Inspection> ticket);
   Flow make_folders(Courier::Ticket<Answer> ticket);
