@@ -47,3 +47,5 @@ if(HOLDFAST_SANITIZE)
     -Wno-maybe-uninitialized)
   target_link_options(holdfast_private INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
 endif()
+# Tests wait more than they compute: they are not worth an optimizer's time.
+target_compile_options(holdfast_private INTERFACE $<$<BOOL:$<TARGET_PROPERTY:HOLDFAST_WAITS>>:-O0>)

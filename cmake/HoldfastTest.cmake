@@ -11,6 +11,7 @@ function(holdfast_add_test name)
   endif()
 
   add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES HOLDFAST_WAITS ON)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main holdfast_private)
   if(arg_LABEL MATCHES "^(unit|stores|conformance)$")
     add_dependencies(holdfast_sanitized ${name})

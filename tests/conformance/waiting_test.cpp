@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -155,11 +156,13 @@ TEST_P(Waiting, IsServedInOrderOfComing) {
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   std::vector<int> order;  // written by whoever holds the lock
+  std::mutex mutex;        // which is one already, but through the store, unseen by C++
   std::vector<std::jthread> waiters;
   for (int waiter = 0; waiter < 6; ++waiter) {
     waiters.emplace_back([&, waiter, client = world.client({}, "handover=off")] {
       const auto lease = client.lock(name).acquire();
       ASSERT_TRUE(succeeded(lease));
+      const std::lock_guard guard(mutex);
       order.push_back(waiter);
     });
     ASSERT_TRUE(eventually([&] { return waiting(alice, name) == waiter + 1; }));

@@ -133,8 +133,8 @@ TEST_P(ProcessFaults, P18RenewalInFlightWhileReleasing) {
     for (int number = 0; number < 40; ++number)
       leases.push_back(
           alice.store().lock("p18/" + std::to_string(number), {.ttl = 1500ms}).acquire().value());
-    const int before = alice.seen(renewals);
-    ASSERT_TRUE(eventually([&] { return alice.seen(renewals) > before; }));
+    const int before = alice.seen(keeping);
+    ASSERT_TRUE(eventually([&] { return alice.seen(keeping) > before; }));
     std::vector<std::jthread> threads;
     for (std::size_t part = 0; part < 4; ++part) {
       threads.emplace_back([&, part] {

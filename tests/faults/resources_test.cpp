@@ -49,8 +49,9 @@ TEST_P(ResourceFaults, R01NoDescriptorsLeftWhileHolding) {
   ASSERT_EQ(peer.ask("no_descriptors"), "ok");
   const auto another = peer.ask("acquire " + name + "/2 ttl=2000 wait=1000");
   EXPECT_TRUE(held(another) || unavailable(another)) << another;
-  const int before = std::stoi(peer.ask("renewed"));
-  ASSERT_TRUE(eventually([&] { return std::stoi(peer.ask("renewed")) >= before + 4; }));
+  const auto renewals = [&] { return world.renewals(std::stoul(peer.ask("renewed"))); };
+  const auto before = renewals();
+  ASSERT_TRUE(eventually([&] { return renewals() >= before + 4; }));
   EXPECT_EQ(peer.ask("valid " + name), "yes");
   EXPECT_EQ(peer.ask("release " + name), "released");
 }
@@ -78,8 +79,8 @@ TEST_P(ResourceFaults, R03EachAllocationFailsOnce) {
     } else {
       EXPECT_TRUE(answer == "bad_alloc" || unavailable(answer)) << answer;
     }
-    ASSERT_TRUE(
-        eventually([&] { return peer.ask("listed " + name) == "1"; }));  // The first one alone.
+    ASSERT_TRUE(eventually([&] { return peer.ask("listed " + name) == "1"; }))
+        << peer.ask("listed " + name) << " instead of the first one alone; after " << answer;
     if (answer.ends_with("unharmed")) break;
   }
 }
@@ -117,20 +118,21 @@ TEST_P(ResourceFaults, R03EachAllocationOfARefusalFailsOnce) {
 
 TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
   const auto alice = world.client();
-  const auto cycle = [&](int count, Millis at_most) {
-    const auto enough = std::chrono::steady_clock::now() + at_most;
-    int done = 0;
-    for (; done < count && std::chrono::steady_clock::now() < enough; ++done)
+  // As many as there is time for, and so many at least.
+  const auto cycle = [&](int least, int most, Millis time) {
+    const auto enough = std::chrono::steady_clock::now() + time;
+    for (int done = 0; done < least || (done < most && std::chrono::steady_clock::now() < enough);
+         ++done)
       EXPECT_TRUE(succeeded(alice.lock(name + std::to_string(done % 100)).acquire()));
-    return done;
   };
-  cycle(2000, 3s);
+  cycle(100, 2000, 3s);
   const auto memory = own_status("VmRSS");
   const auto descriptors = open_descriptors();
   const auto threads = own_status("Threads");
-  EXPECT_GT(cycle(100'000, 10s), scaled(1000));
+  cycle(scaled(1000), 100'000, 10s);
   EXPECT_EQ(open_descriptors(), descriptors);
-  EXPECT_LE(own_status("Threads"), threads);
+  // A library has a pool of them, which may grow by a few.
+  EXPECT_LE(own_status("Threads"), threads + (GetParam().threaded ? 8 : 0));
   if (!sanitized) {  // A sanitizer keeps what was freed.
     EXPECT_LT(own_status("VmRSS"), memory + 2048);
   }

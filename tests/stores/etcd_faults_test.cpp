@@ -211,7 +211,7 @@ TEST_F(EtcdFaults, TlsAsksForTheRightCertificates) {
   ASSERT_TRUE(failed(refused, Errc::unavailable));
   const auto stranger =
       client("etcds://" + server.address() + "?cert=" + mine.file + "&key=" + mine.key);
-  const auto untrusted = stranger.lock(name, {.wait = 1s}).acquire();
+  const auto untrusted = stranger.lock(name, {.wait = 3s}).acquire();
   ASSERT_TRUE(failed(untrusted, Errc::unavailable));
   EXPECT_EQ(untrusted.error().reason(), "tls") << untrusted.error().what();
   EXPECT_TRUE(succeeded(

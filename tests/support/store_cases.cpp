@@ -47,11 +47,11 @@ const std::vector<StoreCase>& all_store_cases() {
       {"rediss", "redis", "rediss", tls_redis, Host::lender},
       {"redis_sentinel", "redis", "redis+sentinel", sentinel_redis, Host::lender},
       {"redis_cluster", "redis", "redis+cluster", cluster_redis, Host::lender},
-      {"zookeeper", "zookeeper", "zookeeper", single_zookeeper, Host::lender},
-      {"zookeeper_ensemble", "zookeeper", "zookeeper", ensemble_zookeeper, Host::lender},
-      {"etcd", "etcd", "etcd", single_etcd, Host::lender},
-      {"etcd_cluster", "etcd", "etcd", cluster_etcd, Host::lender},
-      {"etcds", "etcd", "etcds", tls_etcd, Host::lender},
+      {"zookeeper", "zookeeper", "zookeeper", single_zookeeper, Host::lender, true},
+      {"zookeeper_ensemble", "zookeeper", "zookeeper", ensemble_zookeeper, Host::lender, true},
+      {"etcd", "etcd", "etcd", single_etcd, Host::lender, true},
+      {"etcd_cluster", "etcd", "etcd", cluster_etcd, Host::lender, true},
+      {"etcds", "etcd", "etcds", tls_etcd, Host::lender, true},
   };
   return rows;
 }

@@ -1,5 +1,7 @@
 #include "support/world.hpp"
 
+#include <algorithm>
+
 #include "support/faulty.hpp"
 #include "support/lender.hpp"
 
@@ -7,6 +9,10 @@ namespace holdfast::support {
 
 std::string with_option(std::string url, std::string_view option) {
   if (option.empty()) return url;
+  const std::string key = std::string(option.substr(0, option.find('='))) + "=";
+  for (const auto* mark : {"?", "&"})
+    if (const auto at = url.find(mark + key); at != url.npos)
+      return url.replace(at + 1, std::min(url.find('&', at + 1), url.size()) - at - 1, option);
   url += url.find('?') == std::string::npos ? '?' : '&';
   return url.append(option);
 }
@@ -22,8 +28,8 @@ const Traits& World::traits() {
   return *traits_;
 }
 
-std::uint64_t World::renewals(const Store& client) {
-  if (traits().validity == Validity::claim) return client.stats().renewed;
+std::uint64_t World::renewals(std::uint64_t counted) {
+  if (traits().validity == Validity::claim) return counted;
   return static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begun_) /
                                     (traits().session / 3));
 }

@@ -37,13 +37,14 @@ struct StoreCase {
   std::string scheme;
   std::unique_ptr<Site> (*site)();
   Host host = Host::test;
+  bool threaded = false;  // its client library has threads of its own
 };
 inline void PrintTo(const StoreCase& row, std::ostream* out) { *out << row.name; }
 const std::vector<StoreCase>& all_store_cases();
 const std::vector<std::string>& built_stores();  // what this build has
 const std::vector<StoreCase>& store_cases();     // the rows of those
 
-std::string with_option(std::string url, std::string_view option);  // "handover=off"
+std::string with_option(std::string url, std::string_view option);  // "handover=off"; or set anew
 
 class World {
  public:
@@ -55,7 +56,8 @@ class World {
   void restart() { site_->restart(); }
   // How often the leases of a client were renewed. A session's are kept by no call of their own:
   // there, how many thirds of it have passed.
-  std::uint64_t renewals(const Store& client);
+  std::uint64_t renewals(const Store& client) { return renewals(client.stats().renewed); }
+  std::uint64_t renewals(std::uint64_t counted);  // by a client in another process
 
  private:
   std::unique_ptr<Site> site_;

@@ -24,10 +24,16 @@ void Courier::Open::trouble(Problem problem) noexcept {
 void Courier::enter(std::shared_ptr<Open> open) {
   const std::lock_guard lock(mutex_);
   open->place_ = open_.size();
-  const BootTime deadline = open->deadline_;
   open_.push_back(open);
   open->entered_ = true;
-  if (deadline >= std::exchange(deadline_, std::min(deadline_, deadline))) return;
+}
+
+// What is asked for has been read: whoever answers it may end it.
+void Courier::begun(Open& open) noexcept {
+  const std::lock_guard lock(mutex_);
+  open.begun_ = true;
+  if (!open.open_ || deadline_ <= open.deadline_) return;
+  deadline_ = open.deadline_;
   if (!carrying_) keep_watch();
 }
 
@@ -46,6 +52,7 @@ void Courier::give_up_overdue(BootTime now) noexcept {
   deadline_ = BootTime::max();
   for (std::size_t i = open_.size(); i-- > 0;) {
     Open& open = *open_[i];
+    if (!open.begun_) continue;
     if (open.deadline_ > now) {
       deadline_ = std::min(deadline_, open.deadline_);
       continue;

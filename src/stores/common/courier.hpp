@@ -44,7 +44,7 @@ class Courier {
     void trouble(Problem problem) noexcept;  // what to say if its deadline comes
 
    protected:
-    Open(Courier& courier, const Call& call) noexcept
+    Open(Courier& courier, const Call& call)
         : courier_(courier), call_(&call), deadline_(call.deadline) {}
     ~Open() override = default;
 
@@ -58,6 +58,7 @@ class Courier {
     const BootTime deadline_;
     std::size_t place_ = 0;
     bool entered_ = false;
+    bool begun_ = false;  // until then its deadline does not count
     bool open_ = true;
     bool sent_ = false;
     Problem trouble_{Errc::unavailable, "too_slow", "the store did not answer in time"};
@@ -110,6 +111,7 @@ class Courier {
       ticket = std::make_shared<Reply<R>>(*this, call, count);
       enter(ticket);
       begin(ticket);
+      begun(*ticket);
     } catch (const std::bad_alloc&) {
       refuse(call, ticket.get());
     }
@@ -145,6 +147,7 @@ class Courier {
   };
 
   void enter(std::shared_ptr<Open> open);
+  void begun(Open& open) noexcept;
   template <class R>
   void refuse(Pending<R>& call, Open* open) noexcept;
   void give_up(Open& open, Problem problem) noexcept;

@@ -12,12 +12,14 @@
 namespace holdfast::stores {
 
 struct Flow {
+  bool begun = true;  // false: there was no memory for that
+
   struct promise_type {
     static void* operator new(std::size_t size) noexcept {
       return ::operator new(size, std::nothrow);
     }
     static void operator delete(void* frame) noexcept { ::operator delete(frame); }
-    static Flow get_return_object_on_allocation_failure() noexcept { return {}; }
+    static Flow get_return_object_on_allocation_failure() noexcept { return {false}; }
     Flow get_return_object() noexcept { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }

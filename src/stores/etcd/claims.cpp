@@ -9,6 +9,11 @@ namespace {
 
 constexpr int most_rounds = 8;  // of one ask; each begins with what the one before found out
 
+// The core compares these of several answers; it counts a lease from them.
+std::int64_t stamp(BootTime time) noexcept {
+  return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
 }  // namespace
 
 void EtcdStore::ask(const Ask& ask, Pending<Answer>& call) noexcept {
@@ -47,9 +52,10 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
   for (int round = 0; round < most_rounds; ++round) {
     LeaseKept kept;
     if (last = co_await have_lease(entry, kept, asked->deadline); !last.done()) break;
-    ticket->sent();
-    if (ticket->answered()) break;
+    if (ticket) ticket->sent();
+    if (ticket && ticket->answered()) break;
     Seen seen = co_await look(entry, if_free, asked->deadline);
+    entry->doubtful |= seen.outcome == Outcome::unknown;
     last = static_cast<const Reply&>(seen);
     if (seen.lease_is_gone()) {
       give_up_lease(*entry);
@@ -108,9 +114,14 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
     watch_ahead(entry, row, place, seen.revision);
   }
   watch_own_later(entry);
+  {
+    const std::lock_guard lock(mutex_);
+    entry->asked = asked;
+  }
   Answer answer;
   answer.said = Said::queued;
-  answer.ttl = std::chrono::duration_cast<Millis>(entry->lease->ttl) / 3;  // it is kept alive then
+  answer.store_us = stamp(asked->began);
+  answer.ttl = Millis(lease_of(*entry).ttl) / 3;  // it is kept alive then
   if (*delay > Millis(0)) answer.ttl = std::min(answer.ttl, *delay);
   if (granted(row.line) > 0) answer.holder = describe(entry->name, row.line.front(), false);
   co_return answer;
@@ -123,8 +134,9 @@ Later<std::optional<Answer>> EtcdStore::let_in(EntryPtr entry, AskedPtr asked, c
       !co_await write_own_delay(entry, asked->deadline))
     co_return std::nullopt;
   // The core counts from before this ask began, the lease from its last keep-alive that counts.
-  const Millis left = std::chrono::floor<Millis>(entry->lease->end() - asked->began);
-  if (left < entry->lease->ttl / 2) co_return std::nullopt;
+  const Lease lease = lease_of(*entry);
+  const Millis left = std::chrono::floor<Millis>(lease.end() - asked->began);
+  if (left < lease.ttl / 2) co_return std::nullopt;
   {
     const std::lock_guard lock(mutex_);
     entry->held = true;
@@ -134,8 +146,9 @@ Later<std::optional<Answer>> EtcdStore::let_in(EntryPtr entry, AskedPtr asked, c
   watch_own_later(entry);
   Answer answer;
   answer.said = Said::yes;
+  answer.store_us = stamp(asked->began);
   answer.number = static_cast<std::uint64_t>(entry->created);
-  answer.ttl = std::min<Millis>(left, entry->lease->ttl);
+  answer.ttl = std::min<Millis>(left, lease.ttl);
   co_return answer;
 }
 
@@ -146,6 +159,23 @@ Answer EtcdStore::busy(const Entry& entry, const Row& row) const {
   Answer answer = refusal(Errc::busy, "held", "another holds it");
   answer.holder = describe(entry.name, row.line.front(), false);
   return answer;
+}
+
+// What a claim in line waited for has changed: it looks before the core asks again.
+Flow EtcdStore::come_forward(EntryPtr entry, std::int64_t revision) {
+  const Turn::Held turn = co_await entry->turn.take();
+  AskedPtr asked;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!entry->over && !entry->held && entry->listed < revision) asked = entry->asked;
+  }
+  if (!asked) co_return;
+  asked = std::make_shared<const Asked>(asked->ask, BootClock::now() + std::chrono::seconds(5));
+  const Answer answer = co_await stand(entry, asked, nullptr);
+  if (answer.said == Said::queued) co_return;
+  if (answer.said != Said::yes) co_return tell_look(entry->name);
+  courier_.tell(
+      [entry, answer](Hints& hints) { hints.granted(entry->name, entry->claim, answer); });
 }
 
 // ── the end of an ask that was not granted ───────────────────────────────────────────────────────

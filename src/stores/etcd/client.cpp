@@ -77,7 +77,9 @@ Later<Result> Connection::carry(Request request, Method method, Read read, BootT
     }
     const auto code = answer.status.error_code();
     Judged judged = judge(code, answer.status.error_message(), member.address);
-    result.problem = std::move(judged.problem);
+    // That its time was over says less than what was wrong before.
+    if (attempts == 1 || code != grpc::StatusCode::DEADLINE_EXCEEDED)
+      result.problem = std::move(judged.problem);
     if (judged.verdict == Verdict::elsewhere) result.repeated = true;
     if (judged.verdict == Verdict::refused) break;
     if (BootClock::now() >= deadline) break;

@@ -144,7 +144,7 @@ Later<Exchanged<Response>> Connection::once(Member& member, const Request& reque
   const SignalsBlocked blocked;
   call->reader = method(member, &call->context, request, &queue_);
   call->reader->StartCall();
-  call->reader->Finish(&call->response, &call->status, static_cast<Tag*>(call.get()));
+  call->reader->Finish(&call->response, &call->status, call->give());
   return later;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "stores/etcd/asked.hpp"
 #include "stores/etcd/client.hpp"
 #include "stores/etcd/keys.hpp"
 #include "stores/etcd/leases.hpp"
@@ -79,10 +80,10 @@ struct Entry {
   // The rest is guarded by the store's mutex, and changed only by whoever has the turn …
   std::string key;
   Shape shape;
-  std::optional<Lease> lease{};
-  std::int64_t created = 0;   // 0: it is not in the store, as far as we know
-  std::int64_t modified = 0;  // the newest revision of its key that we know
-  bool doubtful = false;      // a copy of what made it may still be on its way
+  std::optional<Lease> lease{};  // what it counts from is moved on by renewals, too
+  std::int64_t created = 0;      // 0: it is not in the store, as far as we know
+  std::int64_t modified = 0;     // the newest revision of its key that we know
+  bool doubtful = false;         // a copy of what made it may still be on its way
   bool delay_written = false;
   bool held = false;
   bool over = false;  // withdrawn
@@ -91,6 +92,7 @@ struct Entry {
   WatchId ahead_watch = 0;
   std::string ahead_key{};
   std::int64_t listed = 0;  // the revision of the line that it was last placed by
+  AskedPtr asked{};         // what was answered "queued" last
   WatchId own_watch = 0;
 
   Standing standing() const;  // as it is written

@@ -6,7 +6,7 @@
 //
 //   Later<Granted> ask_twice() { …; co_return answer; }   // or a coroutine, which begins at once
 //
-// The first answer counts. A pledge that nobody keeps is answered with R{}, which says "failed".
+// The first answer counts. A pledge that nobody keeps is answered with unkept<R>().
 #pragma once
 
 #include <atomic>
@@ -14,9 +14,23 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
+#include "holdfast/backend.hpp"
+
 namespace holdfast::stores::etcd {
+
+// Nobody knows what became of it.
+template <class R>
+R unkept() {
+  R value{};
+  if constexpr (std::is_same_v<R, Answer>) {
+    value.said = Said::unknown;
+    value.problem = {Errc::unavailable, "resource", "out of memory"};
+  }
+  return value;
+}
 
 template <class R>
 class Pledge;
@@ -42,7 +56,7 @@ class Later {
     }
     ~State() = default;
 
-    R value{};
+    R value = unkept<R>();
     std::atomic<bool> taken{false};
     std::atomic<void*> awaits{nullptr};  // the coroutine, or the mark above
   };
@@ -65,11 +79,17 @@ class Pledge {
     Kept() : state(std::make_shared<State>()) {}
     Kept(const Kept&) = delete;
     Kept& operator=(const Kept&) = delete;
-    ~Kept() { answer(R{}); }
+    ~Kept() {
+      hand_over([](R&) {});
+    }
     void answer(R value) noexcept {
+      hand_over([&](R& kept) { kept = std::move(value); });
+    }
+    template <class Fill>
+    void hand_over(Fill fill) noexcept {
       if (state->taken.exchange(true)) return;
       const auto keep = state;  // who goes on may end this promise
-      keep->value = std::move(value);
+      fill(keep->value);
       void* waiter = keep->awaits.exchange(State::answered());
       if (waiter) std::coroutine_handle<>::from_address(waiter).resume();
     }
@@ -99,7 +119,7 @@ struct Later<R>::promise_type {
   }
 
   Pledge<R> promise;
-  R value{};
+  R value = unkept<R>();
 };
 
 }  // namespace holdfast::stores::etcd

@@ -1,8 +1,23 @@
+#include <sys/eventfd.h>
+
+#include <array>
+
 #include "runtime/forks.hpp"
+#include "stores/common/descriptor.hpp"
 #include "stores/etcd/store.hpp"
 
 namespace holdfast::stores::etcd {
 namespace {
+
+// gRPC ends the process where it cannot have those that it begins with: a few less than these.
+bool descriptors_are_left() noexcept {
+  std::array<Descriptor, 8> tried;
+  for (Descriptor& each : tried) {
+    each = Descriptor(eventfd(0, EFD_CLOEXEC));
+    if (!each) return false;
+  }
+  return true;
+}
 
 std::unique_ptr<Backend> open_etcd(const Opening& opening, Problem& problem) {
   // gRPC's threads are the parent's, and its one epoll descriptor is shared with it.
@@ -15,6 +30,11 @@ std::unique_ptr<Backend> open_etcd(const Opening& opening, Problem& problem) {
   }
   Options options;
   if (!read_options(opening.url, options, problem)) return nullptr;
+  if (!descriptors_are_left()) {
+    problem = {Errc::unavailable, "resource",
+               "too many open files for gRPC (EMFILE): raise `ulimit -n` or close some"};
+    return nullptr;
+  }
   return std::make_unique<EtcdStore>(std::move(options), opening.hints);
 }
 

@@ -23,13 +23,16 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
   Reply reply;
   reply.outcome = Outcome::done;
   const BootTime now = BootClock::now();
-  if (!entry->lease) {
+  std::optional<Lease> lease;
+  {
     const std::lock_guard lock(mutex_);
-    if (const auto lease = pool_.take(lease_ttl(entry->ttl), now)) set_lease(*entry, *lease);
+    if (!entry->lease)
+      if (const auto free = pool_.take(lease_ttl(entry->ttl), now)) set_lease(*entry, *free);
+    lease = entry->lease;
   }
-  if (entry->lease) {
-    if (entry->lease->fresh(now)) co_return reply;
-    kept = co_await client_.keep(entry->lease->id, deadline);
+  if (lease) {
+    if (lease->fresh(now)) co_return reply;
+    kept = co_await client_.keep(lease->id, deadline);
     if (!kept.done()) co_return static_cast<const Reply&>(kept);
     if (kept.ttl > kept.ttl.zero()) co_return reply;
     give_up_lease(*entry);
@@ -47,6 +50,11 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
 void EtcdStore::set_lease(Entry& entry, const Lease& lease) {
   entry.lease = lease;
   entry.key = layout_.key(entry.prefix, entry.claim, lease.id);
+}
+
+Lease EtcdStore::lease_of(const Entry& entry) {
+  const std::lock_guard lock(mutex_);
+  return *entry.lease;
 }
 
 // Whatever it was bound to ends with it, if it has not ended yet.

@@ -36,11 +36,13 @@ EtcdStore::EtcdStore(Options options, Hints& hints)
 
 EtcdStore::~EtcdStore() { client_.close(); }
 
-// What the core has given up, for its time was over, and delays that others have ended.
+// What the core has given up, for its time was over and no flow has it; and delays that others have
+// ended.
 void EtcdStore::sweep(BootTime now) {
   std::erase_if(entries_, [&](const auto& each) {
     const Entry& entry = *each.second;
-    return !entry.held && entry.lease && entry.lease->end() + 2 * entry.lease->ttl < now;
+    return each.second.use_count() == 1 && !entry.held && entry.lease &&
+           entry.lease->end() + 2 * entry.lease->ttl < now;
   });
   std::erase_if(dead_since_,
                 [&](const auto& each) { return each.second + std::chrono::hours(1) < now; });

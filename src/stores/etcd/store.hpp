@@ -58,6 +58,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   Later<Answer> stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ticket);
   Later<std::optional<Answer>> decide(EntryPtr entry, AskedPtr asked, const Seen& seen,
                                       std::size_t place);
+  Flow come_forward(EntryPtr entry, std::int64_t revision);
   Later<std::optional<Answer>> let_in(EntryPtr entry, AskedPtr asked, const Row& row,
                                       std::size_t place);
   Answer busy(const Entry& entry, const Row& row) const;
@@ -67,6 +68,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   // ── placing.cpp ──
   Later<Reply> have_lease(EntryPtr entry, LeaseKept& kept, BootTime deadline);
   void set_lease(Entry& entry, const Lease& lease);  // mutex held
+  Lease lease_of(const Entry& entry);
   void give_up_lease(Entry& entry);
   Later<Transacted> place(const Entry& entry, bool if_free, BootTime deadline);
   Later<Seen> look(EntryPtr entry, bool if_free, BootTime deadline);

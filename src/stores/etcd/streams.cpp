@@ -10,63 +10,50 @@ namespace holdfast::stores::etcd {
 
 template <class Request, class Response>
 void Conversation<Request, Response>::say(const Request& request) {
-  const Request* next = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (over_) return;
-    to_say_.push_back(request);
-    if (!ready_ || writing_) return;
+    if (writing_) return to_say_.push_back(request);
     writing_ = true;
-    next = &to_say_.front();
   }
-  wire_->Write(*next, &written_);
+  wire_->Write(request, written_.give());
 }
 
 template <class Request, class Response>
 void Conversation<Request, Response>::on_started(bool ok) {
-  if (!ok) return stop();
-  wire_->Read(&response_, &read_);
-  const Request* next = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    ready_ = true;
-    writing_ = !to_say_.empty();
-    if (!writing_) return;
-    next = &to_say_.front();
-  }
-  wire_->Write(*next, &written_);
+  over_ = !ok;
+  if (ok) wire_->Read(&response_, read_.give());
+  on_written(ok);
 }
 
 template <class Request, class Response>
 void Conversation<Request, Response>::on_read(bool ok) {
-  if (!ok) return stop();
-  partner_.heard(*this, response_);
-  wire_->Read(&response_, &read_);
+  if (ok) {
+    partner_.heard(*this, response_);
+    return wire_->Read(&response_, read_.give());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    if (writing_) return;  // it is finished after that
+  }
+  wire_->Finish(&status_, finished_.give());
 }
 
 template <class Request, class Response>
 void Conversation<Request, Response>::on_written(bool) {
-  const Request* next = nullptr;
+  std::optional<Request> next;
   {
     const std::lock_guard lock(mutex_);
-    to_say_.pop_front();
-    writing_ = !over_ && !to_say_.empty();
-    if (!over_ && !writing_) return;
-    if (writing_) next = &to_say_.front();
+    writing_ = over_ || !to_say_.empty();
+    if (!writing_) return;
+    if (!over_) {
+      next = std::move(to_say_.front());
+      to_say_.pop_front();
+    }
   }
-  if (next) return wire_->Write(*next, &written_);
-  wire_->Finish(&status_, &finished_);
-}
-
-// Nothing more is read; a write that is under way finishes it.
-template <class Request, class Response>
-void Conversation<Request, Response>::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    if (writing_) return;
-  }
-  wire_->Finish(&status_, &finished_);
+  if (next) return wire_->Write(*next, written_.give());
+  wire_->Finish(&status_, finished_.give());
 }
 
 template <class Request, class Response>

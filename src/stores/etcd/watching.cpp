@@ -111,9 +111,10 @@ BootTime EtcdStore::tick(BootTime now) noexcept {
     EntryPtr due;
     {
       const std::lock_guard lock(mutex_);
-      if (to_watch_.empty() || to_watch_.front().first > now) break;
+      if (to_watch_.empty()) break;
       due = to_watch_.front().second.lock();
-      to_watch_.pop_front();
+      if (due && to_watch_.front().first > now) break;
+      to_watch_.pop_front();  // due, or let go since
     }
     if (due) watch_own(due);
   }
@@ -143,14 +144,14 @@ void EtcdStore::opened(WatchId watch, std::int64_t revision) noexcept {
     const std::lock_guard lock(mutex_);
     if (revision <= entry->listed) return;
   }
-  tell_look(entry->name);
+  come_forward(entry, revision);
 }
 
 void EtcdStore::changed(WatchId watch, const Change& change) noexcept {
   bool own = false;
   const EntryPtr entry = watched_by(watch, own, false);
-  if (!entry) return;
-  if (!own) return tell_look(entry->name);
+  if (!entry) return client_.unwatch(watch);  // it was let go while this was being opened
+  if (!own) return void(come_forward(entry, change.modified));
   if (!change.ended) set_modified(*entry, change.modified);
   if (change.ended || layout_.says_revoked(change.value)) own_changed(entry, change.ended);
 }
@@ -166,15 +167,15 @@ void EtcdStore::closed(WatchId watch) noexcept {
 // Its key ended, or was marked as revoked. Whoever waits gets back in line by its next ask.
 void EtcdStore::own_changed(const EntryPtr& entry, bool ended) noexcept {
   bool was_held = false;
+  WatchId over = 0;
   {
     const std::lock_guard lock(mutex_);
     if (entry->over) return;
     was_held = std::exchange(entry->held, false);
-    if (ended) {
-      watched_.erase(entry->own_watch);
-      entry->own_watch = 0;
-    }
+    if (ended) over = std::exchange(entry->own_watch, 0);
+    watched_.erase(over);
   }
+  if (over != 0) client_.unwatch(over);
   if (!was_held) return tell_look(entry->name);
   courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
 }

@@ -10,6 +10,17 @@
 #include "stores/zookeeper/trouble.hpp"
 
 namespace holdfast::stores::zookeeper {
+namespace {
+
+// What there is no memory to say is said shortly.
+template <class Make>
+Problem said(Make make) noexcept try {
+  return make();
+} catch (const std::bad_alloc&) {
+  return {Errc::unavailable, "resource", "out of memory"};
+}
+
+}  // namespace
 
 // ── waiting for a session ────────────────────────────────────────────────────────────────────────
 
@@ -59,6 +70,11 @@ std::shared_ptr<Session> Keeper::present() noexcept {
   return session_;
 }
 
+bool Keeper::connected() noexcept {
+  const std::lock_guard lock(mutex_);
+  return session_ && session_->connected();
+}
+
 // ── the session's life ───────────────────────────────────────────────────────────────────────────
 
 // On a thread of its own: to resolve a name may take long, and a call only starts.
@@ -67,6 +83,7 @@ void Keeper::open() {
   auto session = std::make_shared<Session>(options_, static_cast<Audience&>(*this));
   {
     const std::lock_guard lock(mutex_);
+    ended_.reserve(ended_.size() + 1);  // for its end
     wanted_ = false;
     session_ = session;
   }
@@ -78,6 +95,8 @@ void Keeper::open() {
     opening_ = std::thread([this, session] { opened(session, session->open()); });
   } catch (const std::system_error&) {
     error = EAGAIN;
+  } catch (const std::bad_alloc&) {
+    error = ENOMEM;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) opened(session, error);
@@ -94,7 +113,7 @@ void Keeper::opened(const std::shared_ptr<Session>& session, int error) noexcept
     const std::lock_guard lock(mutex_);
     if (session_ == session) session_.reset();
   }
-  admit(nullptr, not_opened(options_, error));
+  admit(nullptr, said([&] { return not_opened(options_, error); }));
 }
 
 void Keeper::connected(Session& session) noexcept {
@@ -121,7 +140,7 @@ void Keeper::ended(Session& session, int rc) noexcept {
   }
   tenants_.evict();
   courier_.tick_at(BootTime());
-  if (rc != ZSESSIONEXPIRED) admit(nullptr, problem_of(rc));
+  if (rc != ZSESSIONEXPIRED) admit(nullptr, said([&] { return problem_of(rc); }));
 }
 
 void Keeper::changed(Session& session, const std::string& path, bool deleted) noexcept {
@@ -139,7 +158,7 @@ void Keeper::close() noexcept {
   }
   end_opening();
   for (const auto& session : all) session->close();
-  admit(nullptr, closing());
+  admit(nullptr, said(closing));
 }
 
 // ── its proof ────────────────────────────────────────────────────────────────────────────────────
@@ -172,7 +191,7 @@ BootTime Keeper::tick(BootTime now) noexcept try {
   bool needed = false;
   {
     const std::lock_guard lock(mutex_);
-    over.swap(ended_);
+    if (!ended_.empty()) over.swap(ended_);
     needed = wanted_ && !closed_;
   }
   for (const auto& session : over) session->close();

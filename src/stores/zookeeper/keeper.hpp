@@ -55,7 +55,8 @@ class Keeper final : Audience {
   Entrance session() noexcept { return Entrance(*this); }
 
   std::shared_ptr<Session> present() noexcept;  // connected or not; null: there is none
-  void depended_on() noexcept;                  // from now on it must be proven
+  bool connected() noexcept;
+  void depended_on() noexcept;  // from now on it must be proven
   BootTime tick(BootTime now) noexcept;
 
  private:

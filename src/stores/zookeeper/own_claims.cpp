@@ -17,7 +17,7 @@ void OwnClaims::ask(const Ask& ask, Courier::Ticket<Answer> ticket) {
   if (!folder)
     return ticket->answer(refused(
         Said::no, {Errc::invalid, "name", "in a dialect a name is a path: write part/part"}));
-  ticket->trouble(unreachable(options_));
+  if (!keeper_.connected()) ticket->trouble(unreachable(options_));
   std::shared_ptr<Entry> entry;
   {
     const std::lock_guard lock(mutex_);
@@ -34,7 +34,7 @@ void OwnClaims::ask(const Ask& ask, Courier::Ticket<Answer> ticket) {
     entry = at;
   }
   keeper_.depended_on();
-  serve(std::move(entry));
+  begin(entry);
 }
 
 void OwnClaims::renew(std::span<const Keep> keeps, Courier::Ticket<std::span<Answer>> ticket) {
@@ -65,8 +65,15 @@ bool OwnClaims::hand_in(const ClaimId& claim, Job job) {
     entry->jobs.push_back(std::move(job));
     if (std::exchange(entry->served, true)) return true;
   }
-  serve(std::move(entry));
+  begin(entry);
   return true;
+}
+
+// Without memory the jobs stay for the next who hands one in.
+void OwnClaims::begin(const std::shared_ptr<Entry>& entry) {
+  if (serve(entry).begun) return;
+  const std::lock_guard lock(mutex_);
+  entry->served = false;
 }
 
 // Without memory it ends in the middle: then nobody serves, and its calls wait for their deadlines.

@@ -51,6 +51,7 @@ class OwnClaims final : public Tenants {
 
   // Entries and their jobs.
   bool hand_in(const ClaimId& claim, Job job);  // false: there is no such entry
+  void begin(const std::shared_ptr<Entry>& entry);
   Flow serve(std::shared_ptr<Entry> entry);
   std::optional<Job> next(const std::shared_ptr<Entry>& entry);
   Place place_of(const Entry& entry);

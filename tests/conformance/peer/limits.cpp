@@ -1,5 +1,7 @@
 #include "peer/limits.hpp"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 namespace holdfast::support {
@@ -21,14 +24,29 @@ namespace {
 thread_local long until_failure = 0;
 thread_local bool failed = false;
 
-bool is_to_fail() noexcept {
-  if (until_failure == 0 || --until_failure > 0) return false;
+// Whoever it was that the standard library allocates for.
+bool is_ours(const void* caller) noexcept {
+  void* frames[64];
+  void** const end = frames + backtrace(frames, std::size(frames));
+  Dl_info own{}, at{};
+  dladdr(reinterpret_cast<void*>(&is_ours), &own);
+  for (void** frame = std::find(frames, end, caller); frame != end; ++frame) {
+    if (dladdr(*frame, &at) == 0) continue;
+    const std::string_view file = at.dli_fname;
+    if (file.find("/libstdc++") != file.npos) continue;
+    return at.dli_fbase == own.dli_fbase || file.find("/libholdfast") != file.npos;
+  }
+  return true;
+}
+
+bool is_to_fail(const void* caller) noexcept {
+  if (until_failure == 0 || !is_ours(caller) || --until_failure > 0) return false;
   failed = true;
   return true;
 }
 
-void* allocate(std::size_t size, std::size_t alignment) noexcept {
-  if (is_to_fail()) return nullptr;
+void* allocate(std::size_t size, std::size_t alignment, const void* caller) noexcept {
+  if (is_to_fail(caller)) return nullptr;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(size == 0 ? 1 : size);
   return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
@@ -76,16 +94,19 @@ bool allocation_failed() { return failed; }
 using holdfast::support::allocate;
 
 void* operator new(std::size_t size) {
-  if (void* room = allocate(size, 1)) return room;
+  if (void* room = allocate(size, 1, __builtin_return_address(0))) return room;
   throw std::bad_alloc();
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-  if (void* room = allocate(size, static_cast<std::size_t>(alignment))) return room;
+  if (void* room = allocate(size, static_cast<std::size_t>(alignment), __builtin_return_address(0)))
+    return room;
   throw std::bad_alloc();
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size, 1); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, 1, __builtin_return_address(0));
+}
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return allocate(size, static_cast<std::size_t>(alignment));
+  return allocate(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
 void operator delete(void* room) noexcept { std::free(room); }
 void operator delete(void* room, std::size_t) noexcept { std::free(room); }
