@@ -182,7 +182,7 @@ TEST_P(Reentry, OfAHandleAfterALossIsRefused) {
   auto first = lock.acquire();
   ASSERT_TRUE(succeeded(first));
   alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
-  ASSERT_TRUE(eventually([&] { return !first->valid(); }));
+  ASSERT_TRUE(eventually([&] { return alice.store().stats().lost == 1; }));
   alice.heal();
   EXPECT_TRUE(failed(lock.try_acquire(), Errc::lost));
   EXPECT_TRUE(failed(first->release(), Errc::lost));
