@@ -44,7 +44,7 @@ if(HOLDFAST_SANITIZE)
   # Instrumented, GCC 12 takes variables of a coroutine for uninitialized.
   target_compile_options(holdfast_private INTERFACE -O1 -fno-omit-frame-pointer
     -fsanitize=${HOLDFAST_SANITIZE} -fno-sanitize=vptr -fno-sanitize-recover=all
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(holdfast_private INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
 endif()
 # Tests wait more than they compute: they are not worth an optimizer's time.

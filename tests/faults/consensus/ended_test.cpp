@@ -13,13 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace support;
-using cli_test::operator+;
 
 class Ended : public cli_test::Cli, public testing::WithParamInterface<KeeperCase> {
  protected:
   std::unique_ptr<cli_test::Running> run(const cli_test::Words& command) const {
-    auto made =
-        plan(cli_test::Words{"--status-fd", "9", "run", "--ttl", "3s", name, "--"} + command);
+    cli_test::Words words = {"--status-fd", "9", "run", "--ttl", "3s", name, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    auto made = plan(words);
     made.environment["HOLDFAST_STORE"] = keeper->url(3s);
     made.status = true;
     return std::make_unique<cli_test::Running>(made);

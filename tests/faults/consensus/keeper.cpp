@@ -38,9 +38,10 @@ void OfZooKeeper::end_holder(const std::string& name) {
   ZooKeeperServer& server = ensemble_.leader();
   auto client = server.client();
   const std::string lock = "/holdfast/1/locks/" + name;
+  const std::string before = lock + "/";
   std::optional<ZooKeeperStat> first;
   for (const auto& child : client.children(lock)) {
-    const auto stat = client.exists(lock + "/" + child);
+    const auto stat = client.exists(before + child);
     if (stat && stat->ephemeral_owner != 0 && (!first || stat->czxid < first->czxid)) first = stat;
   }
   if (!first) throw std::runtime_error("nobody holds " + name);
