@@ -41,7 +41,6 @@ grpc::ChannelArguments arguments() {
   all.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   all.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);  // how long one attempt may take
   all.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  all.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // a ping with every answer, for streams of much data
   all.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   all.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3'000);
   all.SetMaxReceiveMessageSize(64 << 20);
