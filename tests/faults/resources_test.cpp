@@ -131,8 +131,7 @@ TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
   const auto threads = own_status("Threads");
   cycle(scaled(1000), 100'000, 10s);
   EXPECT_EQ(open_descriptors(), descriptors);
-  // A library has a pool of them, which may grow by a few.
-  EXPECT_LE(own_status("Threads"), threads + (GetParam().threaded ? 8 : 0));
+  EXPECT_LE(own_status("Threads"), threads + GetParam().pool);
   if (!sanitized) {  // A sanitizer keeps what was freed.
     EXPECT_LT(own_status("VmRSS"), memory + 2048);
   }

@@ -37,6 +37,8 @@ std::unique_ptr<Site> make() {
   return std::make_unique<Kind>();
 }
 
+constexpr int pool = 8;  // gRPC's grows up to about that; libzookeeper has two a session.
+
 }  // namespace
 
 const std::vector<StoreCase>& all_store_cases() {
@@ -47,11 +49,11 @@ const std::vector<StoreCase>& all_store_cases() {
       {"rediss", "redis", "rediss", tls_redis, Host::lender},
       {"redis_sentinel", "redis", "redis+sentinel", sentinel_redis, Host::lender},
       {"redis_cluster", "redis", "redis+cluster", cluster_redis, Host::lender},
-      {"zookeeper", "zookeeper", "zookeeper", single_zookeeper, Host::lender, true},
-      {"zookeeper_ensemble", "zookeeper", "zookeeper", ensemble_zookeeper, Host::lender, true},
-      {"etcd", "etcd", "etcd", single_etcd, Host::lender, true},
-      {"etcd_cluster", "etcd", "etcd", cluster_etcd, Host::lender, true},
-      {"etcds", "etcd", "etcds", tls_etcd, Host::lender, true},
+      {"zookeeper", "zookeeper", "zookeeper", single_zookeeper, Host::lender, pool},
+      {"zookeeper_ensemble", "zookeeper", "zookeeper", ensemble_zookeeper, Host::lender, pool},
+      {"etcd", "etcd", "etcd", single_etcd, Host::lender, pool},
+      {"etcd_cluster", "etcd", "etcd", cluster_etcd, Host::lender, pool},
+      {"etcds", "etcd", "etcds", tls_etcd, Host::lender, pool},
   };
   return rows;
 }

@@ -37,7 +37,7 @@ struct StoreCase {
   std::string scheme;
   std::unique_ptr<Site> (*site)();
   Host host = Host::test;
-  bool threaded = false;  // its client library has threads of its own
+  int pool = 0;  // how many threads its client library may add, whenever it likes
 };
 inline void PrintTo(const StoreCase& row, std::ostream* out) { *out << row.name; }
 const std::vector<StoreCase>& all_store_cases();
