@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <sstream>
 #include <thread>
 
 #include "support/etcd/cluster.hpp"
+#include "support/peer.hpp"
 #include "support/results.hpp"
 
 namespace holdfast {
@@ -167,6 +169,33 @@ TEST_F(EtcdFaults, AnExpiredTokenIsNoLoss) {  // S27
   EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 3 || !lease->valid(); }));
   EXPECT_TRUE(lease->valid());
   EXPECT_TRUE(succeeded(alice.lock("another").acquire()));
+}
+
+// Nobody may ever compact it: then a range passes every key that was ever there.
+TEST_F(EtcdFaults, APastOfManyClaimsLeavesFewKeys) {
+  const EtcdServer server;
+  const auto alice = client(server.url());
+  std::set<std::string> keys;
+  for (int round = 0; round < 20; ++round) {
+    const auto lease = alice.lock(name).acquire();
+    ASSERT_TRUE(succeeded(lease));
+    keys.insert(server.ctl({"get", "--prefix", "--keys-only", "holdfast/1/locks/"}));
+  }
+  EXPECT_EQ(keys.size(), 1U);
+}
+
+// Whatever a login lacked memory for, the next call logs in.
+TEST_F(EtcdFaults, ALoginWithoutMemoryIsMadeUpFor) {  // R03
+  const EtcdServer server({.password = "secret"});
+  for (int nth = 1;; ++nth) {
+    SCOPED_TRACE(nth);
+    ASSERT_LT(nth, 400);
+    Peer peer(server.url());
+    const std::string each = std::to_string(nth);
+    const auto answer = peer.ask("starve " + each + " " + name + each + " wait=1000");
+    ASSERT_NO_THROW(peer.acquire(name + each + "/next", "wait=10000")) << "after " << answer;
+    if (answer.ends_with("unharmed")) break;
+  }
 }
 
 TEST_F(EtcdFaults, AWrongPasswordIsDeniedAndNotShown) {

@@ -19,15 +19,17 @@ const Layout own(false), dialect(true);
 TEST(EtcdKeys, SayWhatTheClaimIs) {
   const std::string name = "a/b%\xff c";
   const std::string prefix = own.prefix(name);
-  const std::string key = own.key(prefix, ClaimId{0xab, 1}, 7);
-  EXPECT_EQ(key, "holdfast/1/locks/a%2Fb%25%FF%20c/ab010000000000000000000000000000");
+  const std::string key = own.key(prefix, 0xab7);
+  EXPECT_EQ(key, "holdfast/1/locks/a%2Fb%25%FF%20c/0000000000000ab7");
   EXPECT_EQ(own.prefix_in({.key = key}), prefix);
   EXPECT_EQ(own.name_in(prefix), name);
-  const Standing written{.shape = {Kind::rw, 7, 2}, .revoked = true, .about = "a host, 1 2"};
+  const Standing written{
+      .claim = {0xab, 1}, .shape = {Kind::rw, 7, 2}, .revoked = true, .about = "a host, 1 2"};
   const Row row =
       own.read(prefix, {{.key = key, .value = own.write(written), .created = 5, .modified = 6}});
   ASSERT_EQ(row.line.size(), 1U);
   const Standing& read = row.line.front();
+  EXPECT_EQ(read.claim, written.claim);
   EXPECT_EQ(read.shape, written.shape);
   EXPECT_TRUE(read.revoked);
   EXPECT_EQ(read.about, written.about);
@@ -37,8 +39,8 @@ TEST(EtcdKeys, SayWhatTheClaimIs) {
 
 TEST(EtcdKeys, OfOthersAreIgnored) {
   const std::string prefix = own.prefix("x");
-  for (const char* last : {"", "694d", "ab01000000000000000000000000000", "zz", "a/b"}) {
-    const Row row = own.read(prefix, {{.key = prefix + last, .value = "1 mutex 1 1 live "}});
+  for (const char* last : {"", "694d", "0000000000000ab", "zz", "a/b"}) {
+    const Row row = own.read(prefix, {{.key = prefix + last, .value = own.write({})}});
     EXPECT_TRUE(row.line.empty());
     EXPECT_FALSE(row.foreign);
   }
@@ -46,15 +48,22 @@ TEST(EtcdKeys, OfOthersAreIgnored) {
 
 TEST(EtcdKeys, OfANewerLayoutAreNoticed) {
   const std::string prefix = own.prefix("x");
-  const std::string key = own.key(prefix, {}, 0);
-  for (const char* value :
-       {"2 mutex 1 1 live ", "", "1 lock 1 1 live ", "1 rw 1 2 live ", "1 rw 1"})
-    EXPECT_TRUE(own.read(prefix, {{.key = key, .value = value}}).foreign) << value;
+  const std::string claim(32, '0');
+  const std::string written = "1 " + claim + " rw 7 2 live ";
+  const auto is_foreign = [&](const std::string& value) {
+    return own.read(prefix, {{.key = own.key(prefix, 1), .value = value}}).foreign;
+  };
+  EXPECT_FALSE(is_foreign(written));
+  EXPECT_TRUE(is_foreign("2" + written.substr(1)));
+  for (const std::string end : {"", "lock 1 1 live ", "rw 1 2 live ", "rw 1"})
+    EXPECT_TRUE(is_foreign("1 " + claim + " " + end)) << end;
+  for (const char first : {'+', 'g', ' '})
+    EXPECT_TRUE(is_foreign("1 " + (first + claim.substr(1)) + " rw 7 2 live ")) << first;
 }
 
 TEST(EtcdKeys, ADelayWithoutItsClaimIsOfOneThatDied) {
   const std::string prefix = own.prefix("x");
-  const std::string key = own.key(prefix, {}, 0);
+  const std::string key = own.key(prefix, 1);
   const KeyValue delay{.key = delay_key(key), .value = write_delay(250ms)};
   const Row dead = own.read(prefix, {delay});
   ASSERT_EQ(dead.delays.size(), 1U);
@@ -66,7 +75,7 @@ TEST(EtcdKeys, ADelayWithoutItsClaimIsOfOneThatDied) {
 
 TEST(EtcdKeys, OfTheDialectAreThoseOfEtcdctl) {
   const std::string prefix = dialect.prefix("orders/42");
-  EXPECT_EQ(dialect.key(prefix, {}, 0x694d5e), "orders/42/694d5e");
+  EXPECT_EQ(dialect.key(prefix, 0x694d5e), "orders/42/694d5e");
   EXPECT_EQ(dialect.write({}), "");
   EXPECT_EQ(dialect.key_end("orders/42/694d5e"), "");
   const KeyValue peer{.key = "orders/42/1f", .created = 3, .lease = 0x1f};

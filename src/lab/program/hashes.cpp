@@ -33,6 +33,7 @@ int hashes(Words words) {
     std::snprintf(line.data(), line.size(), "%llu %016llx\n", static_cast<unsigned long long>(seed),
                   static_cast<unsigned long long>(play(plan_of(seed)).hash));
     cli::print(line.data());
+    if (seed == last) break;  // There may be none after it.
   }
   return cli::exit_code::ok;
 }

@@ -82,8 +82,8 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
   const Row& row = seen.row;
   const Standing& mine = row.line[place];
   const BootTime deadline = asked->deadline;
-  if (mine.lease != entry->lease->id) {  // a late copy of an ask, by a lease that we gave up
-    if (const Removed removed = co_await client_.remove(entry->key, {}, deadline); removed.done())
+  if (mine.claim != ClaimId{} && mine.claim != entry->claim) {  // left by one that had this lease
+    if (const Removed removed = co_await remove_own(entry, deadline); removed.done())
       set_placed(*entry, 0, 0);
     co_return std::nullopt;
   }

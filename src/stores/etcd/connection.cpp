@@ -151,15 +151,22 @@ Later<Reply> Connection::log_in(BootTime deadline) {
       awaiting_login_.push_back(promise);
     }
   }
-  if (first) authenticate(deadline);
+  if (first && !authenticate(deadline).begun) logged_in(std::nullopt);
   return promise.later();
 }
 
 Flow Connection::authenticate(BootTime deadline) {
+  std::optional<Reply> said;
+  struct Told {
+    ~Told() { connection.logged_in(said); }  // without memory, too: others wait for it
+    Connection& connection;
+    const std::optional<Reply>& said;
+  } const told{*this, said};
+
+  Reply reply;
   pb::AuthenticateRequest request;
   request.set_name(options_.user);
   request.set_password(options_.password);
-  Reply reply;
   for (std::size_t attempts = 1;; ++attempts) {
     Member& member = current();
     const auto answer = co_await once<pb::AuthenticateResponse>(
@@ -182,20 +189,23 @@ Flow Connection::authenticate(BootTime deadline) {
     leave(member);
     if (!co_await pause_after(attempts, deadline)) break;
   }
-  logged_in(reply);
+  said = std::move(reply);
 }
 
-void Connection::logged_in(const Reply& reply) noexcept {
+// Where there is no memory to say it, the pledges end unkept.
+void Connection::logged_in(const std::optional<Reply>& said) noexcept try {
   std::vector<Pledge<Reply>> all;
   {
     const std::lock_guard lock(mutex_);
     all.swap(awaiting_login_);
-    if (reply.problem.errc == Errc::denied && !reply.done()) {
-      refused_ = reply;
+    if (said && said->problem.errc == Errc::denied && !said->done()) {
+      refused_ = *said;
       refused_until_ = BootClock::now() + login_pause;
     }
   }
-  for (const auto& each : all) each.answer(reply);
+  if (!said) return;
+  for (const auto& each : all) each.answer(*said);
+} catch (const std::bad_alloc&) {
 }
 
 // ── what is under way ────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "etcd.grpc.pb.h"
@@ -92,7 +93,7 @@ class Connection {
 
  private:
   Flow authenticate(BootTime deadline);
-  void logged_in(const Reply& reply) noexcept;
+  void logged_in(const std::optional<Reply>& said) noexcept;
   void listen() noexcept;
   void saw(std::int64_t revision) noexcept;
 

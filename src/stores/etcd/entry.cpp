@@ -9,9 +9,10 @@ Entry::Entry(const Ask& ask, const Layout& layout)
       ttl(ask.ttl),
       lock_delay(layout.delays() ? ask.lock_delay : Millis(0)),
       about(ask.about),
-      key(layout.key(prefix, ask.claim, 0)),
       shape{ask.kind, ask.capacity, ask.weight} {}
 
-Standing Entry::standing() const { return {.key = key, .shape = shape, .about = about}; }
+Standing Entry::standing() const {
+  return {.key = key, .claim = claim, .shape = shape, .about = about};
+}
 
 }  // namespace holdfast::stores::etcd

@@ -78,7 +78,7 @@ struct Entry {
   Turn turn;
 
   // The rest is guarded by the store's mutex, and changed only by whoever has the turn …
-  std::string key;
+  std::string key{};  // it has one when it has a lease
   Shape shape;
   std::optional<Lease> lease{};  // what it counts from is moved on by renewals, too
   std::int64_t created = 0;      // 0: it is not in the store, as far as we know

@@ -14,9 +14,33 @@ constexpr std::string_view delay_end = ".delay";
 constexpr std::string_view layout = "1";
 constexpr std::string_view live = "live", revoked = "revoked";
 
-bool is_claim(std::string_view hex) noexcept {
-  return hex.size() == 2 * ClaimId().size() &&
-         hex.find_first_not_of("0123456789abcdef") == hex.npos;
+constexpr std::size_t lease_digits = 16;  // none of our keys begins with another
+
+bool is_lease(std::string_view hex) noexcept {
+  return hex.size() == lease_digits && hex.find_first_not_of("0123456789abcdef") == hex.npos;
+}
+
+std::string hex(std::int64_t number) {
+  char digits[lease_digits];
+  const auto end = std::to_chars(digits, std::end(digits), static_cast<std::uint64_t>(number), 16);
+  return {digits, end.ptr};
+}
+
+void append_hex(std::string& text, const ClaimId& claim) {
+  constexpr char digits[] = "0123456789abcdef";
+  for (const std::uint8_t byte : claim) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+}
+
+bool read_hex(std::string_view text, ClaimId& claim) noexcept {
+  if (text.size() != 2 * claim.size()) return false;
+  for (std::size_t i = 0; i < claim.size(); ++i) {
+    const char* const pair = text.data() + 2 * i;
+    if (std::from_chars(pair, pair + 2, claim[i], 16).ptr != pair + 2) return false;
+  }
+  return true;
 }
 
 // Takes the next word off the text.
@@ -48,12 +72,12 @@ bool read_kind(std::string_view text, Kind& kind) noexcept {
   return true;
 }
 
-// "1 mutex 1 1 live HOST …": layout, kind, capacity, weight, state, about.
+// "1 ab01… mutex 1 1 live HOST …": layout, claim, kind, capacity, weight, state, about.
 bool read_claim(std::string_view text, Standing& standing) {
   if (word(text) != layout) return false;
   Shape& shape = standing.shape;
-  if (!read_kind(word(text), shape.kind) || !number(word(text), shape.capacity) ||
-      !number(word(text), shape.weight))
+  if (!read_hex(word(text), standing.claim) || !read_kind(word(text), shape.kind) ||
+      !number(word(text), shape.capacity) || !number(word(text), shape.weight))
     return false;
   standing.revoked = word(text) == revoked;
   standing.about = text;
@@ -67,12 +91,6 @@ bool read_delay(std::string_view text, Delay& delay) noexcept {
   return true;
 }
 
-std::string hex(std::int64_t number) {
-  char digits[16];
-  const auto end = std::to_chars(digits, std::end(digits), static_cast<std::uint64_t>(number), 16);
-  return {digits, end.ptr};
-}
-
 }  // namespace
 
 std::string Layout::all(std::string_view name_prefix) const {
@@ -84,18 +102,14 @@ std::string Layout::all(std::string_view name_prefix) const {
 
 std::string Layout::prefix(std::string_view name) const { return all(name) += '/'; }
 
-std::string Layout::key(std::string_view prefix, const ClaimId& claim, std::int64_t lease) const {
-  if (dialect_) return lease == 0 ? std::string() : std::string(prefix) + hex(lease);
-  constexpr char digits[] = "0123456789abcdef";
+std::string Layout::key(std::string_view prefix, std::int64_t lease) const {
+  const std::string digits = hex(lease);
   std::string key(prefix);
-  for (const std::uint8_t byte : claim) {
-    key += digits[byte >> 4];
-    key += digits[byte & 15];
-  }
-  return key;
+  if (!dialect_) key.append(lease_digits - digits.size(), '0');
+  return key += digits;
 }
 
-// One lease's number may begin with another's.
+// With a dialect one lease's number may begin with another's.
 std::string Layout::key_end(std::string_view key) const {
   return dialect_ ? std::string() : end_of(key);
 }
@@ -103,6 +117,8 @@ std::string Layout::key_end(std::string_view key) const {
 std::string Layout::write(const Standing& standing) const {
   if (dialect_) return standing.revoked ? std::string(revoked) : std::string();
   std::string text(layout);
+  text += ' ';
+  append_hex(text, standing.claim);
   text += ' ';
   text += word_of(standing.shape.kind);
   text += ' ' + std::to_string(standing.shape.capacity) + ' ' +
@@ -152,7 +168,7 @@ void Layout::read(std::string_view prefix, const KeyValue& kv, Row& row) const {
   std::string_view last = std::string_view(kv.key).substr(prefix.size());
   const bool of_delay = last.ends_with(delay_end);
   if (of_delay) last.remove_suffix(delay_end.size());
-  if (!is_claim(last)) return;
+  if (!is_lease(last)) return;
   if (of_delay) {
     Delay delay{.key = kv.key,
                 .claim_key = kv.key.substr(0, prefix.size() + last.size()),

@@ -1,10 +1,13 @@
 // stores/etcd/keys.hpp: where a name lives, and what is written there.
 //
-//   holdfast/1/locks/NAME/CLAIM         a claim, bound to its lease; NAME is percent-encoded
-//   holdfast/1/locks/NAME/CLAIM.delay   its holder wants a lock_delay if it dies; has no lease
+//   holdfast/1/locks/NAME/LEASE         a claim, bound to that lease; NAME is percent-encoded
+//   holdfast/1/locks/NAME/LEASE.delay   its holder wants a lock_delay if it dies; has no lease
 //   holdfast/1/cells/NAME
 //
 // dialect=etcd: NAME/LEASE, as etcdctl and the Go package have it: empty, and NAME verbatim.
+//
+// A lease that is used again brings its key: to list a name, etcd passes every key that was ever
+// there, until it is compacted.
 #pragma once
 
 #include <optional>
@@ -20,6 +23,7 @@ namespace holdfast::stores::etcd {
 // A claim, as it is written down.
 struct Standing {
   std::string key{};
+  ClaimId claim{};  // with a dialect it is not written
   Shape shape{};
   bool revoked = false;  // its holder was told to let go
   std::string about{};
@@ -51,8 +55,7 @@ class Layout {
 
   bool delays() const noexcept { return !dialect_; }
   std::string prefix(std::string_view name) const;  // of all its keys, with the "/" at the end
-  // With a dialect the key is known when its lease is; until then it is empty.
-  std::string key(std::string_view prefix, const ClaimId& claim, std::int64_t lease) const;
+  std::string key(std::string_view prefix, std::int64_t lease) const;
   std::string key_end(std::string_view key) const;  // of the claim's key, and its delay's
   std::string write(const Standing& standing) const;
   bool says_revoked(std::string_view value) const;

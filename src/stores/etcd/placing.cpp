@@ -49,7 +49,7 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
 
 void EtcdStore::set_lease(Entry& entry, const Lease& lease) {
   entry.lease = lease;
-  entry.key = layout_.key(entry.prefix, entry.claim, lease.id);
+  entry.key = layout_.key(entry.prefix, lease.id);
 }
 
 Lease EtcdStore::lease_of(const Entry& entry) {

@@ -45,12 +45,25 @@ Later<Answer> EtcdStore::withdraw(ClaimId claim, bool doubtful, Millis ttl, Boot
   co_return co_await take_out(entry, doubtful, deadline);
 }
 
+// Its key may be another claim's when a copy of this comes late; the create revision is not.
+Later<Removed> EtcdStore::remove_own(EntryPtr entry, BootTime deadline) {
+  const std::string end = layout_.key_end(entry->key);
+  if (entry->created == 0) co_return co_await client_.remove(entry->key, end, deadline);
+  Transaction step;
+  step.when = {{Condition::Of::created, entry->key, entry->created}};
+  step.then = {{.what = Operation::What::remove, .key = entry->key, .end = end}};
+  const Transacted done = co_await client_.transact(std::move(step), deadline);
+  Removed removed;
+  static_cast<Reply&>(removed) = static_cast<const Reply&>(done);
+  removed.count = done.held ? 1 : 0;
+  co_return removed;
+}
+
 // A claim of which a copy may still come is out only when its lease is: then the copy is refused.
 Later<Answer> EtcdStore::take_out(EntryPtr entry, bool doubtful, BootTime deadline) {
   Removed removed;
   removed.outcome = Outcome::done;
-  if (entry->created != 0 || entry->doubtful)
-    removed = co_await client_.remove(entry->key, layout_.key_end(entry->key), deadline);
+  if (entry->created != 0 || entry->doubtful) removed = co_await remove_own(entry, deadline);
   if (!removed.done()) co_return unanswered(removed);
   if ((doubtful || entry->doubtful) && entry->lease) {
     const Reply ended = co_await client_.revoke(entry->lease->id, deadline);

@@ -84,6 +84,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   // ── release.cpp ──
   Flow answer_release(std::vector<Drop> drops, BootTime deadline, Ticket<std::span<Answer>> ticket);
   Later<Answer> withdraw(ClaimId claim, bool doubtful, Millis ttl, BootTime deadline);
+  Later<Removed> remove_own(EntryPtr entry, BootTime deadline);
   Later<Answer> take_out(EntryPtr entry, bool doubtful, BootTime deadline);
   Flow answer_revoke(std::string name, bool now, BootTime deadline, Ticket<Answer> ticket);
   void add_revocation(Transaction& step, const Standing& holder, bool now) const;
