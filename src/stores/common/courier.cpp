@@ -30,11 +30,12 @@ void Courier::enter(std::shared_ptr<Open> open) {
 
 // What is asked for has been read: whoever answers it may end it.
 void Courier::begun(Open& open) noexcept {
+  Seats::Rung rung;
   const std::lock_guard lock(mutex_);
   open.begun_ = true;
   if (!open.open_ || deadline_ <= open.deadline_) return;
   deadline_ = open.deadline_;
-  if (!carrying_) keep_watch();
+  if (!carrying_) keep_watch(rung);
 }
 
 std::shared_ptr<Courier::Open> Courier::close(Open& open) noexcept {
@@ -49,6 +50,7 @@ std::shared_ptr<Courier::Open> Courier::close(Open& open) noexcept {
 }
 
 void Courier::give_up_overdue(BootTime now) noexcept {
+  Seats::Rung rung;  // nobody: who carries hands it over
   deadline_ = BootTime::max();
   for (std::size_t i = open_.size(); i-- > 0;) {
     Open& open = *open_[i];
@@ -57,41 +59,42 @@ void Courier::give_up_overdue(BootTime now) noexcept {
       deadline_ = std::min(deadline_, open.deadline_);
       continue;
     }
-    give_up(open, std::move(open.trouble_));
+    give_up(open, std::move(open.trouble_), rung);
   }
 }
 
-void Courier::give_up(Open& open, Problem problem) noexcept {
+void Courier::give_up(Open& open, Problem problem, Seats::Rung& rung) noexcept {
   auto closed = close(open);
   if (!closed) return;
   open.give_up(open.sent_ ? Said::unknown : Said::no, std::move(problem));
-  put_down(std::move(closed), open.call_);
+  put_down(std::move(closed), open.call_, rung);
 }
 
 // ── letters ──────────────────────────────────────────────────────────────────────────────────────
 
-void Courier::put_down(std::shared_ptr<Letter> letter, const Call* call) noexcept {
+void Courier::put_down(std::shared_ptr<Letter> letter, const Call* call,
+                       Seats::Rung& rung) noexcept {
   if (letter) {
     Letter* added = letter.get();
     (first_ ? last_->next_ : first_) = std::move(letter);
     last_ = added;
   }
-  if (!carrying_) ring_one(call);
+  if (!carrying_) ring_one(call, rung);
 }
 
 // The one that stands behind the call, else one that stays for messages, else any.
-void Courier::ring_one(const Call* call) noexcept {
+void Courier::ring_one(const Call* call, Seats::Rung& rung) noexcept {
   Seats::Seat* found = nullptr;
   if (call) found = seats_.find([&](const auto& seat) { return seat.call() == call; });
   if (!found) found = seats_.find([](const auto& seat) { return !seat.call(); });
   if (!found) found = seats_.find([](const auto&) { return true; });
-  if (found) found->ring();
+  if (found) rung.set(*found);
 }
 
 // Somebody must wake for what is due next: one who sleeps longer does so no more.
-void Courier::keep_watch() noexcept {
+void Courier::keep_watch(Seats::Rung& rung) noexcept {
   const BootTime due = std::min(tick_due_, deadline_);
-  if (!seats_.find([&](const auto& seat) { return seat.wakes_at <= due; })) ring_one(nullptr);
+  if (!seats_.find([&](const auto& seat) { return seat.wakes_at <= due; })) ring_one(nullptr, rung);
 }
 
 // True if anything was handed over. Only one thread does it at a time, so the order is kept.
@@ -141,20 +144,22 @@ void Courier::run_tick(std::unique_lock<std::mutex>& lock, BootTime now) noexcep
 }
 
 void Courier::tick_at(BootTime at) noexcept {
+  Seats::Rung rung;
   const std::lock_guard lock(mutex_);
   if (at >= tick_due_) return;
   tick_due_ = at;
-  if (!carrying_) keep_watch();
+  if (!carrying_) keep_watch(rung);
 }
 
 // ── helping ──────────────────────────────────────────────────────────────────────────────────────
 
 void Courier::help(const Call* call, BootTime until, int wake) noexcept {
+  Seats::Rung rung;
   std::unique_lock lock(mutex_);
   for (bool awake = true;;) {
     const bool told = carry(lock);
     const bool done = call ? call->finished() : told;
-    if (done || !awake || BootClock::now() >= until) return keep_watch();
+    if (done || !awake || BootClock::now() >= until) return keep_watch(rung);
     Seats::Seat seat(seats_, call);
     seat.wakes_at = carrying_ ? until : std::min({until, tick_due_, deadline_});
     lock.unlock();

@@ -75,11 +75,12 @@ class Courier {
       if constexpr (several) kept_.resize(count);
     }
     void answer(Kept kept) noexcept {
+      Seats::Rung rung;
       const std::lock_guard lock(courier_.mutex_);
       auto self = courier_.close(*this);
       if (!self) return;
       kept_ = std::move(kept);
-      courier_.put_down(std::move(self), &pending_);
+      courier_.put_down(std::move(self), &pending_, rung);
     }
 
    private:
@@ -129,9 +130,10 @@ class Courier {
       letter = std::make_shared<Told<Hint>>(hints_, std::move(hint));
     } catch (const std::bad_alloc&) {
     }
+    Seats::Rung rung;
     const std::lock_guard lock(mutex_);
     if (!letter) missed_ = true;
-    put_down(std::move(letter), nullptr);
+    put_down(std::move(letter), nullptr, rung);
   }
 
   void tick_at(BootTime at) noexcept;  // or before
@@ -150,11 +152,11 @@ class Courier {
   void begun(Open& open) noexcept;
   template <class R>
   void refuse(Pending<R>& call, Open* open) noexcept;
-  void give_up(Open& open, Problem problem) noexcept;
+  void give_up(Open& open, Problem problem, Seats::Rung& rung) noexcept;
   std::shared_ptr<Open> close(Open& open) noexcept;  // null: it was answered
-  void put_down(std::shared_ptr<Letter> letter, const Call* call) noexcept;
-  void ring_one(const Call* call) noexcept;
-  void keep_watch() noexcept;
+  void put_down(std::shared_ptr<Letter> letter, const Call* call, Seats::Rung& rung) noexcept;
+  void ring_one(const Call* call, Seats::Rung& rung) noexcept;
+  void keep_watch(Seats::Rung& rung) noexcept;
   bool carry(std::unique_lock<std::mutex>& lock) noexcept;
   void carry_all(std::unique_lock<std::mutex>& lock) noexcept;
   void run_tick(std::unique_lock<std::mutex>& lock, BootTime now) noexcept;
@@ -178,8 +180,9 @@ template <class R>
 void Courier::refuse(Pending<R>& call, Open* open) noexcept {
   Problem problem{Errc::unavailable, "resource", "out of memory"};
   {
+    Seats::Rung rung;
     const std::lock_guard lock(mutex_);
-    if (open && open->entered_) return give_up(*open, std::move(problem));
+    if (open && open->entered_) return give_up(*open, std::move(problem), rung);
   }
   R answer{};
   if constexpr (requires { answer.said; }) answer.said = Said::no;

@@ -16,13 +16,16 @@ Bell::~Bell() {
   if (fd_ >= 0) close(fd_);
 }
 
-Bell& Bell::of_this_thread() noexcept {
-  thread_local Bell bell;
+const std::shared_ptr<Bell>& Bell::of_this_thread() noexcept {
+  thread_local std::shared_ptr<Bell> bell;
   // A forked child would share the counter with its parent, and take the parent's calls.
-  if (bell.epoch_ != detail::fork_epoch() || bell.fd_ < 0) {
-    if (bell.fd_ >= 0) close(bell.fd_);
-    bell.fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    bell.epoch_ = detail::fork_epoch();
+  if (bell && bell->epoch_ == detail::fork_epoch() && bell->fd_ >= 0) return bell;
+  bell.reset();
+  try {
+    bell = std::make_shared<Bell>();
+  } catch (const std::bad_alloc&) {
+    static Bell mute{-1};
+    bell = std::shared_ptr<Bell>(std::shared_ptr<Bell>(), &mute);
   }
   return bell;
 }
@@ -38,14 +41,15 @@ void Seats::Seat::leave() noexcept {
   Seat** at = &seats_.first_;
   while (*at != this) at = &(*at)->next_;
   *at = next_;
-  if (rung_) bell_.hush();
 }
 
-// Without a descriptor for its bell it looks often.
+// A ring may be of an earlier seat: then it wakes for nothing. Without a descriptor for its bell it
+// looks often.
 bool Seats::Seat::sleep(BootTime until, int wake, int messages) const noexcept {
-  pollfd polled[] = {{wake, POLLIN, 0}, {bell_.fd(), POLLIN, 0}, {messages, POLLIN, 0}};
-  if (bell_.fd() < 0) until = std::min(until, BootClock::now() + Millis(1));
+  pollfd polled[] = {{wake, POLLIN, 0}, {bell_->fd(), POLLIN, 0}, {messages, POLLIN, 0}};
+  if (bell_->fd() < 0) until = std::min(until, BootClock::now() + Millis(1));
   poll_until(polled, until);
+  if (polled[1].revents != 0) bell_->hush();
   return polled[0].revents == 0;
 }
 

@@ -1,10 +1,10 @@
 // stores/common/seats.hpp: where threads sleep inside help().
 //
-// A seat is taken and left under the mutex of whoever owns the seats, and its sleeper is rung under
-// that mutex too, unlike all other wake-ups here: a sleeper may leave, and close its bell, as soon
-// as it can have the mutex.
+// A seat is taken, rung and left under the mutex of whoever owns the seats. One that is rung by a
+// Rung wakes when that mutex is free again: with it taken it would only wake to wait once more.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "holdfast/backend.hpp"
@@ -15,11 +15,13 @@ namespace holdfast::stores {
 class Bell {
  public:
   Bell() noexcept;
+  explicit Bell(int fd) noexcept : fd_(fd), epoch_(0) {}
   ~Bell();
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
-  static Bell& of_this_thread() noexcept;
+  // Whoever rings it may do so when the thread has ended.
+  static const std::shared_ptr<Bell>& of_this_thread() noexcept;
   int fd() const noexcept { return fd_; }
   void ring() noexcept;
   void hush() noexcept;
@@ -45,7 +47,7 @@ class Seats {
 
     const Call* call() const noexcept { return call_; }
     void ring() noexcept {
-      if (!std::exchange(rung_, true)) bell_.ring();
+      if (!std::exchange(rung_, true)) bell_->ring();
     }
 
     BootTime wakes_at = BootTime::max();  // by itself
@@ -55,8 +57,25 @@ class Seats {
     Seats& seats_;
     const Call* call_;
     Seat* next_;
-    Bell& bell_ = Bell::of_this_thread();
+    const std::shared_ptr<Bell> bell_ = Bell::of_this_thread();
     bool rung_ = false;
+  };
+
+  // Rings a seat when it ends. Declared before the lock, it ends after it.
+  class Rung {
+   public:
+    Rung() = default;
+    Rung(const Rung&) = delete;
+    Rung& operator=(const Rung&) = delete;
+    ~Rung() {
+      if (bell_) bell_->ring();
+    }
+    void set(Seat& seat) noexcept {
+      if (!std::exchange(seat.rung_, true)) bell_ = seat.bell_;
+    }
+
+   private:
+    std::shared_ptr<Bell> bell_;
   };
 
   // The first that fits, or null.
