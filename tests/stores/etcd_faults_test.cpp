@@ -191,9 +191,9 @@ TEST_F(EtcdFaults, ALoginWithoutMemoryIsMadeUpFor) {  // R03
     SCOPED_TRACE(nth);
     ASSERT_LT(nth, 400);
     Peer peer(server.url());
-    const std::string each = std::to_string(nth);
-    const auto answer = peer.ask("starve " + each + " " + name + each + " wait=1000");
-    ASSERT_NO_THROW(peer.acquire(name + each + "/next", "wait=10000")) << "after " << answer;
+    const std::string first = name + std::to_string(nth);
+    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + first + " wait=1000");
+    ASSERT_NO_THROW(peer.acquire(first + "/next", "wait=10000")) << "after " << answer;
     if (answer.ends_with("unharmed")) break;
   }
 }

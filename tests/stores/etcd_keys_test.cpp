@@ -49,14 +49,14 @@ TEST(EtcdKeys, OfOthersAreIgnored) {
 TEST(EtcdKeys, OfANewerLayoutAreNoticed) {
   const std::string prefix = own.prefix("x");
   const std::string claim(32, '0');
-  const std::string written = "1 " + claim + " rw 7 2 live ";
+  const std::string start = "1 " + claim + " ", written = start + "rw 7 2 live ";
   const auto is_foreign = [&](const std::string& value) {
     return own.read(prefix, {{.key = own.key(prefix, 1), .value = value}}).foreign;
   };
   EXPECT_FALSE(is_foreign(written));
   EXPECT_TRUE(is_foreign("2" + written.substr(1)));
   for (const std::string end : {"", "lock 1 1 live ", "rw 1 2 live ", "rw 1"})
-    EXPECT_TRUE(is_foreign("1 " + claim + " " + end)) << end;
+    EXPECT_TRUE(is_foreign(start + end)) << end;
   for (const char first : {'+', 'g', ' '})
     EXPECT_TRUE(is_foreign("1 " + (first + claim.substr(1)) + " rw 7 2 live ")) << first;
 }
