@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,11 @@ namespace holdfast::testing_support {
 
 using namespace std::chrono_literals;
 
+// Without a mutex: tests fork.
 inline ClaimId fresh_claim() {
-  static std::random_device source;
-  static std::mutex mutex;
-  std::lock_guard lock(mutex);
   ClaimId claim;
-  for (auto& byte : claim) byte = static_cast<std::uint8_t>(source());
+  if (getrandom(claim.data(), claim.size(), 0) != std::ssize(claim))
+    throw std::runtime_error("no random bytes");
   return claim;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "stores/sqlite/live.hpp"

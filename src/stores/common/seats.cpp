@@ -10,24 +10,36 @@
 
 namespace holdfast::stores {
 
+namespace {
+
+constinit Bell mute{-1};
+
+}  // namespace
+
 Bell::Bell() noexcept : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), epoch_(detail::fork_epoch()) {}
 
 Bell::~Bell() {
   if (fd_ >= 0) close(fd_);
 }
 
-const std::shared_ptr<Bell>& Bell::of_this_thread() noexcept {
-  thread_local std::shared_ptr<Bell> bell;
+std::shared_ptr<Bell> Bell::of_this_thread() noexcept {
+  thread_local bool over = false;
+  struct Own {
+    ~Own() { over = true; }
+    std::shared_ptr<Bell> bell;
+  };
+  thread_local Own own;
+  // Static objects outlive what the main thread owns.
+  if (over) return {std::shared_ptr<Bell>(), &mute};
   // A forked child would share the counter with its parent, and take the parent's calls.
-  if (bell && bell->epoch_ == detail::fork_epoch() && bell->fd_ >= 0) return bell;
-  bell.reset();
+  if (own.bell && own.bell->epoch_ == detail::fork_epoch() && own.bell->fd_ >= 0) return own.bell;
+  own.bell.reset();
   try {
-    bell = std::make_shared<Bell>();
+    own.bell = std::make_shared<Bell>();
   } catch (const std::bad_alloc&) {
-    static Bell mute{-1};
-    bell = std::shared_ptr<Bell>(std::shared_ptr<Bell>(), &mute);
+    return {std::shared_ptr<Bell>(), &mute};
   }
-  return bell;
+  return own.bell;
 }
 
 void Bell::ring() noexcept { eventfd_write(fd_, 1); }

@@ -15,13 +15,13 @@ namespace holdfast::stores {
 class Bell {
  public:
   Bell() noexcept;
-  explicit Bell(int fd) noexcept : fd_(fd), epoch_(0) {}
+  explicit constexpr Bell(int fd) noexcept : fd_(fd), epoch_(0) {}
   ~Bell();
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
   // Whoever rings it may do so when the thread has ended.
-  static const std::shared_ptr<Bell>& of_this_thread() noexcept;
+  static std::shared_ptr<Bell> of_this_thread() noexcept;
   int fd() const noexcept { return fd_; }
   void ring() noexcept;
   void hush() noexcept;
