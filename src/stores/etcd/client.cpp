@@ -102,12 +102,14 @@ Later<LeaseKept> Connection::keep(std::int64_t lease, BootTime deadline) {
       break;
     }
     Member& member = current();
-    kept = co_await keep_alives_.once(lease, std::min(deadline, BootClock::now() + attempt_length));
+    auto later = keep_alives_.once(lease, std::min(deadline, BootClock::now() + attempt_length));
+    const BootTime asked = BootClock::now();
+    kept = co_await later;
     if (kept.done()) break;
     kept.problem = {Errc::unavailable, "too_slow",
                     member.address + ": it did not answer a keep-alive in time"};
     if (BootClock::now() >= deadline) break;
-    keep_alives_.break_off();
+    keep_alives_.break_off(asked);  // who asked with it failed with it, and has a new one
     leave(member);
     if (!co_await pause_after(attempts, deadline)) break;
   }

@@ -89,11 +89,11 @@ auto Stream<Request, Response>::talk() -> std::shared_ptr<Talk> {
 }
 
 template <class Request, class Response>
-void Stream<Request, Response>::break_off() noexcept {
+void Stream<Request, Response>::break_off(BootTime begun_by) noexcept {
   std::shared_ptr<Talk> broken;
   {
     const std::lock_guard lock(mutex_);
-    broken = std::exchange(talk_, nullptr);
+    if (talk_ && talk_->begun <= begun_by) broken = std::exchange(talk_, nullptr);
   }
   if (!broken) return;
   broken->end();

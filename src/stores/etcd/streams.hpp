@@ -67,6 +67,8 @@ class Conversation {
   void end() noexcept { context_.TryCancel(); }
   bool over() const noexcept { return over_; }
 
+  const BootTime begun = BootClock::now();
+
  private:
   struct Step final : Tag {
     Step(Conversation& of, void (Conversation::*next)(bool)) : talk(of), then(next) {}
@@ -104,7 +106,8 @@ class Stream : public Conversation<Request, Response>::Partner {
   Stream(Connection& connection, Open open) : connection_(connection), open_(open) {}
   ~Stream() = default;
   std::shared_ptr<Talk> talk();  // null: the store is closing
-  void break_off() noexcept;     // whoever waits for an answer gets none
+  // Whoever waits for an answer gets none. One that was begun later is left alone.
+  void break_off(BootTime begun_by = BootTime::max()) noexcept;
   void finished(Talk& what) noexcept final;
 
   Connection& connection_;
