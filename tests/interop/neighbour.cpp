@@ -17,9 +17,7 @@ class ZooKeeperGround final : public Ground {
     return server_.url() + "?tick=200ms&session=" + std::to_string(session.count()) + "ms";
   }
   std::string name() const override { return "/interop/name"; }
-  std::size_t in_line() override {
-    return client_.exists(name()) ? client_.children(name()).size() : 0;
-  }
+  std::size_t in_line() override { return client_.children(name()).size(); }
   std::uint64_t first() override {
     const auto sequence = [](const std::string& child) { return child.substr(child.size() - 10); };
     const auto children = client_.children(name());

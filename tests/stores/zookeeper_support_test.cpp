@@ -44,6 +44,7 @@ TEST(ZooKeeperClientTest, WritesAndReads) {
   EXPECT_EQ(stat.ephemeral_owner, zookeeper.session());
   EXPECT_GT(stat.czxid, zookeeper.exists(first)->czxid);
   EXPECT_EQ(zookeeper.exists("/a")->children, 2);
+  EXPECT_EQ(zookeeper.children("/nothing"), std::vector<std::string>());
   zookeeper.remove(first);
   zookeeper.sync();
   EXPECT_EQ(zookeeper.exists(first), std::nullopt);

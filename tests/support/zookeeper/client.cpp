@@ -126,12 +126,15 @@ std::optional<ZooKeeperStat> ZooKeeperClient::exists(const std::string& path, bo
   throw;
 }
 
-std::vector<std::string> ZooKeeperClient::children(const std::string& path) {
+std::vector<std::string> ZooKeeperClient::children(const std::string& path) try {
   auto answer = ask(get_children, JuteWriter().text(path).number(false), "children " + path);
   std::vector<std::string> names(static_cast<std::size_t>(answer.number<std::int32_t>()));
   for (auto& name : names) name = answer.text();
   std::ranges::sort(names);
   return names;
+} catch (const ZooKeeperError& error) {
+  if (error.code == no_node) return {};
+  throw;
 }
 
 void ZooKeeperClient::sync() { ask(sync_session, JuteWriter().text("/"), "sync"); }

@@ -61,7 +61,7 @@ class ZooKeeperClient {
   void remove(const std::string& path, std::int32_t version = -1);
   // A watch is for the server to count: what it tells is passed over.
   std::optional<ZooKeeperStat> exists(const std::string& path, bool watch = false);
-  std::vector<std::string> children(const std::string& path);  // sorted
+  std::vector<std::string> children(const std::string& path);  // sorted; none of what is not there
   void sync();   // answered by the leader: later reads are at least as new
   void close();  // ends the session; returns when the server has done so
 
