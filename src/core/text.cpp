@@ -1,20 +1,14 @@
 #include "core/text.hpp"
 
-#include <cstdint>
+#include <charconv>
 
 namespace holdfast::core {
 namespace {
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+constexpr char small_digits[] = "0123456789abcdef";
+constexpr char large_digits[] = "0123456789ABCDEF";
 
-void append_hex(std::string& out, unsigned char byte) {
-  constexpr char digits[] = "0123456789abcdef";
-  out += "\\x";
+void append_hex(std::string& out, std::uint8_t byte, const char* digits) {
   out += digits[byte >> 4];
   out += digits[byte & 15];
 }
@@ -54,7 +48,7 @@ std::string escaped(std::string_view bytes, std::size_t most) {
     if (out.size() >= most) return out + "…";
     const std::size_t length = printable(bytes);
     if (length == 0) {
-      append_hex(out, static_cast<unsigned char>(bytes[0]));
+      append_hex(out += "\\x", static_cast<std::uint8_t>(bytes[0]), small_digits);
       bytes.remove_prefix(1);
     } else {
       out.append(bytes.substr(0, length));
@@ -65,17 +59,29 @@ std::string escaped(std::string_view bytes, std::size_t most) {
 }
 
 void append_encoded(std::string& out, std::string_view bytes) {
-  constexpr char digits[] = "0123456789ABCDEF";
   for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (is_plain(byte)) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    if (is_plain(byte))
       out += c;
-    } else {
-      out += '%';
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
+    else
+      append_hex(out += '%', byte, large_digits);
   }
+}
+
+std::string in_hex(std::span<const std::uint8_t> bytes) {
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const std::uint8_t byte : bytes) append_hex(out, byte, small_digits);
+  return out;
+}
+
+bool read_hex(std::string_view text, std::span<std::uint8_t> bytes) noexcept {
+  if (text.size() != 2 * bytes.size()) return false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char* const pair = text.data() + 2 * i;
+    if (std::from_chars(pair, pair + 2, bytes[i], 16).ptr != pair + 2) return false;
+  }
+  return true;
 }
 
 std::optional<std::string> percent_decoded(std::string_view text) {
@@ -86,11 +92,9 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       out += text[i];
       continue;
     }
-    if (i + 2 >= text.size()) return std::nullopt;
-    const int high = hex_digit(text[i + 1]);
-    const int low = hex_digit(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
+    std::uint8_t byte = 0;
+    if (!read_hex(text.substr(i + 1, 2), {&byte, 1})) return std::nullopt;
+    out += static_cast<char>(byte);
     i += 2;
   }
   return out;

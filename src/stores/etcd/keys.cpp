@@ -26,23 +26,6 @@ std::string hex(std::int64_t number) {
   return {digits, end.ptr};
 }
 
-void append_hex(std::string& text, const ClaimId& claim) {
-  constexpr char digits[] = "0123456789abcdef";
-  for (const std::uint8_t byte : claim) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-}
-
-bool read_hex(std::string_view text, ClaimId& claim) noexcept {
-  if (text.size() != 2 * claim.size()) return false;
-  for (std::size_t i = 0; i < claim.size(); ++i) {
-    const char* const pair = text.data() + 2 * i;
-    if (std::from_chars(pair, pair + 2, claim[i], 16).ptr != pair + 2) return false;
-  }
-  return true;
-}
-
 // Takes the next word off the text.
 std::string_view word(std::string_view& text) noexcept {
   const auto end = std::min(text.find(' '), text.size());
@@ -76,7 +59,7 @@ bool read_kind(std::string_view text, Kind& kind) noexcept {
 bool read_claim(std::string_view text, Standing& standing) {
   if (word(text) != layout) return false;
   Shape& shape = standing.shape;
-  if (!read_hex(word(text), standing.claim) || !read_kind(word(text), shape.kind) ||
+  if (!core::read_hex(word(text), standing.claim) || !read_kind(word(text), shape.kind) ||
       !number(word(text), shape.capacity) || !number(word(text), shape.weight))
     return false;
   standing.revoked = word(text) == revoked;
@@ -117,9 +100,7 @@ std::string Layout::key_end(std::string_view key) const {
 std::string Layout::write(const Standing& standing) const {
   if (dialect_) return standing.revoked ? std::string(revoked) : std::string();
   std::string text(layout);
-  text += ' ';
-  append_hex(text, standing.claim);
-  text += ' ';
+  text += ' ' + core::in_hex(standing.claim) + ' ';
   text += word_of(standing.shape.kind);
   text += ' ' + std::to_string(standing.shape.capacity) + ' ' +
           std::to_string(standing.shape.weight) + ' ';

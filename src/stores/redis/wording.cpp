@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/text.hpp"
 #include "stores/redis/keys.hpp"
 #include "stores/redis/request.hpp"
 #include "stores/redis/scripts.hpp"
@@ -17,16 +18,6 @@ std::int64_t ttl_of(Millis ttl) { return std::clamp(ttl, Millis(1), longest).cou
 
 std::string_view bytes_of(const ClaimId& claim) {
   return {reinterpret_cast<const char*>(claim.data()), claim.size()};
-}
-
-std::string hex_of(const ClaimId& claim) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string hex;
-  for (const std::uint8_t byte : claim) {
-    hex += digits[byte >> 4];
-    hex += digits[byte & 15];
-  }
-  return hex;
 }
 
 Request call(std::string& out, const Script& script, bool by_text, std::size_t keys,
@@ -81,9 +72,9 @@ void write_string_ask(std::string& out, const Ask& ask, const Setting& setting,
       call(out, string_ask_script, by_text, setting.guard ? 2 : 1, more ? replaces ? 5 : 4 : 2);
   request << ask.name;
   if (setting.guard) request << marker_of(ask.name, setting);
-  request << hex_of(ask.claim) << ttl_of(ask.ttl);
+  request << core::in_hex(ask.claim) << ttl_of(ask.ttl);
   if (more) request << run_id << setting.guard_ttl.count();
-  if (replaces) request << hex_of(ask.instead);
+  if (replaces) request << core::in_hex(ask.instead);
 }
 
 // A call for several locks, up to their keys.
@@ -131,7 +122,7 @@ void write_renew(std::string& out, std::span<const Keep> keeps, const Setting& s
   if (setting.string_dialect) {
     Request request = call(out, string_renew_script, by_text, keeps.size(), 2 * keeps.size());
     for (const Keep& keep : keeps) request << keep.name;
-    for (const Keep& keep : keeps) request << hex_of(keep.claim) << ttl_of(keep.ttl);
+    for (const Keep& keep : keeps) request << core::in_hex(keep.claim) << ttl_of(keep.ttl);
     return;
   }
   Request request =
@@ -148,7 +139,7 @@ void write_release(std::string& out, std::span<const Drop> drops, const Setting&
   if (setting.string_dialect) {
     Request request = call(out, string_release_script, by_text, drops.size(), drops.size());
     for (const Drop& drop : drops) request << drop.name;
-    for (const Drop& drop : drops) request << hex_of(drop.claim);
+    for (const Drop& drop : drops) request << core::in_hex(drop.claim);
     return;
   }
   Request request = batch(out, release_script, by_text, drops,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text.hpp"
 #include "stores/zookeeper/layout.hpp"
 
 namespace holdfast::stores::zookeeper {
@@ -47,7 +48,7 @@ class CuratorLayout final : public ForeignLayout {
   bool contained() const override { return true; }
 
   std::string stem(const ClaimId& claim, const Shape& shape) const override {
-    std::string uuid = in_hex(claim);
+    std::string uuid = core::in_hex(claim);
     for (const std::size_t at : {20U, 16U, 12U, 8U}) uuid.insert(at, "-");
     return std::string(protection) + uuid + "-" + std::string(word_of(shape));
   }
@@ -106,7 +107,7 @@ class KazooLayout final : public ForeignLayout {
   bool contained() const override { return false; }
 
   std::string stem(const ClaimId& claim, const Shape&) const override {
-    return in_hex(claim) + std::string(word);
+    return core::in_hex(claim) + std::string(word);
   }
 
   // What ends in the word and a sequence.

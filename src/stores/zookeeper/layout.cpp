@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "core/text.hpp"
 #include "core/validity.hpp"
 
 namespace holdfast::stores::zookeeper {
@@ -44,7 +45,7 @@ class OwnLayout final : public Layout {
   bool contained() const override { return true; }
 
   std::string stem(const ClaimId& claim, const Shape& shape) const override {
-    return in_hex(claim) + "-" + kinds[static_cast<std::size_t>(shape.kind)] +
+    return core::in_hex(claim) + "-" + kinds[static_cast<std::size_t>(shape.kind)] +
            std::to_string(shape.capacity) + "-" + std::to_string(shape.weight) + "-";
   }
 
@@ -83,7 +84,7 @@ class OwnLayout final : public Layout {
   }
 
   std::string marker(const ClaimId& claim, Millis delay) const override {
-    return in_hex(claim) + std::string(delay_word) + std::to_string(delay.count());
+    return core::in_hex(claim) + std::string(delay_word) + std::to_string(delay.count());
   }
 
   std::optional<Marker> read_marker(std::string_view name) const override {
@@ -129,24 +130,9 @@ Holder describe(const Layout& layout, const std::string& name, const Child& chil
   return holder;
 }
 
-std::string in_hex(const ClaimId& claim) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(hex_size);
-  for (const std::uint8_t byte : claim) {
-    hex += digits[byte >> 4];
-    hex += digits[byte & 15];
-  }
-  return hex;
-}
-
 std::optional<ClaimId> take_claim(std::string_view& rest) {
   ClaimId claim;
-  if (rest.size() < hex_size) return std::nullopt;
-  for (std::size_t i = 0; i < claim.size(); ++i) {
-    const char* at = rest.data() + 2 * i;
-    if (std::from_chars(at, at + 2, claim[i], 16).ptr != at + 2) return std::nullopt;
-  }
+  if (!core::read_hex(rest.substr(0, hex_size), claim)) return std::nullopt;
   rest.remove_prefix(hex_size);
   return claim;
 }

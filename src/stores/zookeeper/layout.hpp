@@ -64,7 +64,6 @@ Holder describe(const Layout& layout, const std::string& name, const Child& chil
                 std::int64_t czxid, std::string_view data);
 
 // What the layouts share.
-std::string in_hex(const ClaimId& claim);
 std::optional<ClaimId> take_claim(std::string_view& rest);  // 32 hex digits off its beginning
 std::string with_sequence(std::string stem, std::int32_t sequence);  // as ZooKeeper writes it
 std::unique_ptr<const Layout> curator_layout(std::string chroot);
