@@ -1,7 +1,6 @@
 // Goal: in the order of the grants of one name, tokens strictly grow, whatever ended the one
 // before.
 
-#include <atomic>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -50,30 +49,28 @@ TEST_P(Tokens, GrowOverHandoversInAndBetweenClients) {
   const Store clients[] = {world.client(), world.client()};
   std::vector<Token> seen;
   std::mutex mutex;  // The lock is one already, but through the store, where C++ does not see it.
-  std::atomic<int> started = 0;
-  auto held = clients[0].lock(name).acquire();  // Until all have come, so that they do meet.
-  ASSERT_TRUE(succeeded(held));
-  std::vector<std::jthread> threads;
-  for (int thread = 0; thread < 6; ++thread) {
-    threads.emplace_back([&, lock = clients[thread % 2].lock(name)] {
-      ++started;
-      for (int round = 0; round < rounds; ++round) {
-        const auto lease = lock.acquire();
-        ASSERT_TRUE(succeeded(lease));
-        const std::lock_guard guard(mutex);
-        seen.push_back(lease->token());
-      }
-    });
-  }
-  ASSERT_TRUE(eventually([&] { return started == 6; }));
-  ASSERT_TRUE(succeeded(held->release()));
-  threads.clear();
-  ASSERT_EQ(seen.size(), static_cast<std::size_t>(6 * rounds));
-  EXPECT_GT(seen.front(), held->token());
+  const auto crowd = [&] {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 6; ++thread) {
+      threads.emplace_back([&, lock = clients[thread % 2].lock(name)] {
+        for (int round = 0; round < rounds; ++round) {
+          const auto lease = lock.acquire();
+          ASSERT_TRUE(succeeded(lease));
+          const std::lock_guard guard(mutex);
+          seen.push_back(lease->token());
+        }
+      });
+    }
+  };
+  std::size_t visits = 0;
+  EXPECT_TRUE(eventually([&] {  // On a busy machine they may not have met at first.
+    crowd();
+    visits += static_cast<std::size_t>(6 * rounds);
+    return world.traits().handovers == 0 ||
+           clients[0].stats().handed_over + clients[1].stats().handed_over > 0;
+  }));
+  EXPECT_EQ(seen.size(), visits);
   EXPECT_EQ(std::ranges::adjacent_find(seen, std::greater_equal()), seen.end());
-  if (world.traits().handovers > 0) {
-    EXPECT_GT(clients[0].stats().handed_over + clients[1].stats().handed_over, 0U);
-  }
 }
 
 TEST_P(Tokens, GrowOverExpiry) {

@@ -51,4 +51,12 @@ std::unique_ptr<Process> start_server(const std::vector<std::string>& command,
                                       const std::string& log_file,
                                       const std::vector<std::string>& environment = {});
 
+// False if it ended before it served, or took too long.
+template <class Serves>
+bool comes_up(Process& server, Serves&& serves) {
+  bool up = false;
+  eventually([&] { return (up = serves()) || server.wait(Millis(0)); });
+  return up;
+}
+
 }  // namespace holdfast::support

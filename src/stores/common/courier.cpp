@@ -50,7 +50,6 @@ std::shared_ptr<Courier::Open> Courier::close(Open& open) noexcept {
 }
 
 void Courier::give_up_overdue(BootTime now) noexcept {
-  Seats::Rung rung;  // nobody: who carries hands it over
   deadline_ = BootTime::max();
   for (std::size_t i = open_.size(); i-- > 0;) {
     Open& open = *open_[i];
@@ -59,26 +58,27 @@ void Courier::give_up_overdue(BootTime now) noexcept {
       deadline_ = std::min(deadline_, open.deadline_);
       continue;
     }
-    give_up(open, std::move(open.trouble_), rung);
+    add(give_up(open, std::move(open.trouble_)));
   }
 }
 
-void Courier::give_up(Open& open, Problem problem, Seats::Rung& rung) noexcept {
+std::shared_ptr<Courier::Open> Courier::give_up(Open& open, Problem problem) noexcept {
   auto closed = close(open);
-  if (!closed) return;
-  open.give_up(open.sent_ ? Said::unknown : Said::no, std::move(problem));
-  put_down(std::move(closed), open.call_, rung);
+  if (closed) open.give_up(open.sent_ ? Said::unknown : Said::no, std::move(problem));
+  return closed;
 }
 
 // ── letters ──────────────────────────────────────────────────────────────────────────────────────
 
+void Courier::add(std::shared_ptr<Letter> letter) noexcept {
+  Letter* added = letter.get();
+  (first_ ? last_->next_ : first_) = std::move(letter);
+  last_ = added;
+}
+
 void Courier::put_down(std::shared_ptr<Letter> letter, const Call* call,
                        Seats::Rung& rung) noexcept {
-  if (letter) {
-    Letter* added = letter.get();
-    (first_ ? last_->next_ : first_) = std::move(letter);
-    last_ = added;
-  }
+  if (letter) add(std::move(letter));
   if (!carrying_) ring_one(call, rung);
 }
 

@@ -152,8 +152,10 @@ class Courier {
   void begun(Open& open) noexcept;
   template <class R>
   void refuse(Pending<R>& call, Open* open) noexcept;
-  void give_up(Open& open, Problem problem, Seats::Rung& rung) noexcept;
-  std::shared_ptr<Open> close(Open& open) noexcept;  // null: it was answered
+  // What is to be handed over then; null: it was answered.
+  std::shared_ptr<Open> give_up(Open& open, Problem problem) noexcept;
+  std::shared_ptr<Open> close(Open& open) noexcept;
+  void add(std::shared_ptr<Letter> letter) noexcept;
   void put_down(std::shared_ptr<Letter> letter, const Call* call, Seats::Rung& rung) noexcept;
   void ring_one(const Call* call, Seats::Rung& rung) noexcept;
   void keep_watch(Seats::Rung& rung) noexcept;
@@ -182,7 +184,8 @@ void Courier::refuse(Pending<R>& call, Open* open) noexcept {
   {
     Seats::Rung rung;
     const std::lock_guard lock(mutex_);
-    if (open && open->entered_) return give_up(*open, std::move(problem), rung);
+    if (open && open->entered_)
+      return put_down(give_up(*open, std::move(problem)), open->call_, rung);
   }
   R answer{};
   if constexpr (requires { answer.said; }) answer.said = Said::no;

@@ -83,9 +83,7 @@ void EtcdServer::launch() {
 }
 
 void EtcdServer::await() const {
-  std::optional<int> ended;
-  eventually([&] { return serves() || (ended = process_->wait(Millis(0))); });
-  if (!ended && serves()) return;
+  if (comes_up(*process_, [&] { return serves(); })) return;
   throw_if_port_taken(log());
   throw std::runtime_error("etcd did not start: " + log());
 }

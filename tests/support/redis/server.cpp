@@ -75,9 +75,7 @@ RedisServer::Start RedisServer::try_start() {
   const auto written = log().size();
   process_ = start_server({chosen(options_.program), path(config_file)}, path(log_file),
                           options_.environment);
-  std::optional<int> ended;
-  eventually([&] { return answers() || (ended = process_->wait(Millis(0))); });
-  if (!ended && answers()) return Start::answers;
+  if (comes_up(*process_, [&] { return answers(); })) return Start::answers;
   process_.reset();
   const auto why = log().substr(written);
   if (why.find("Address already in use") != std::string::npos) return Start::port_taken;
