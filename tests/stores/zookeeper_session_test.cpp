@@ -6,6 +6,7 @@
 
 #include "stores/zookeeper_world.hpp"
 #include "support/proxy.hpp"
+#include "support/zookeeper/veil.hpp"
 
 namespace holdfast {
 namespace {
@@ -37,6 +38,20 @@ TEST_F(ZooKeeperSession, KilledAtTheServerIsALossAndIsMadeAnew) {
   ASSERT_EQ(after.size(), 1U);
   EXPECT_NE(owner_of(after.front()), session);
   EXPECT_FALSE(lease->valid());
+}
+
+// A server may end a session while its client comes back to it, and keep the connection.
+TEST_F(ZooKeeperSession, KilledBehindAConnectionThatStaysIsMadeAnew) {
+  const Veil veil(server().port());
+  const auto alice = open(url(veil.address())).value();
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  end_session(server().port(), owner_of(nodes("name").front()));
+  EXPECT_TRUE(eventually([&] { return lease->lost().stop_requested(); }));
+  const auto again = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(again));
+  EXPECT_GT(again->token(), lease->token());
+  EXPECT_GT(veil.refusals(), 0);
 }
 
 // S31: a waiter gets in line again, behind whoever is there.

@@ -117,6 +117,8 @@ void Session::finished(Operation::State& state) noexcept {
   }
   if (state.writes && was_answered(state.outcome.rc)) audience_.proved(*this, state.sent);
   if (is_over(state.outcome.rc)) end();
+  // It is the server's word, and may be the last: where the connection stays, no event follows.
+  if (state.outcome.rc == ZSESSIONEXPIRED) audience_.ended(*this, ZSESSIONEXPIRED);
 }
 
 // Outcomes may tell it before its last event does. Nobody tries it again in between.

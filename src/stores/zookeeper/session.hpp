@@ -64,7 +64,7 @@ struct Change {
 struct Audience {
   virtual void connected(Session& session) noexcept = 0;
   virtual void disconnected(Session& session) noexcept = 0;
-  virtual void ended(Session& session, int rc) noexcept = 0;
+  virtual void ended(Session& session, int rc) noexcept = 0;  // once, or again
   // An answer that went through the leader: the session was alive when it was sent, or later.
   virtual void proved(Session& session, BootTime sent) noexcept = 0;
   virtual void changed(Session& session, const std::string& path, bool deleted) noexcept = 0;

@@ -1,17 +1,17 @@
 #include "support/zookeeper/client.hpp"
 
-#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
 
 #include "support/eventually.hpp"
+#include "support/zookeeper/packets.hpp"
 
 namespace holdfast::support {
 namespace {
 
 constexpr std::int32_t session_length = 60'000;
-constexpr std::int32_t no_node = -101, session_expired = -112;
+constexpr std::int32_t no_node = -101;
 constexpr std::int32_t from_watch = -1;  // in the place of a question's number
 enum Operation : std::int32_t {
   close_session = -11,
@@ -75,15 +75,15 @@ void ZooKeeperClient::connect(std::int64_t session, const std::string& password)
   const std::int32_t version = 0;
   const std::int64_t last_seen = 0;
   const bool read_only = false;
-  send(JuteWriter()
-           .number(version)
-           .number(last_seen)
-           .number(session_length)
-           .number(session)
-           .text(password)
-           .number(read_only)
-           .bytes());
-  JuteReader answer(receive());
+  send_packet(socket_, JuteWriter()
+                           .number(version)
+                           .number(last_seen)
+                           .number(session_length)
+                           .number(session)
+                           .text(password)
+                           .number(read_only)
+                           .bytes());
+  JuteReader answer(receive_packet(socket_));
   answer.number<std::int32_t>();  // The version.
   if (answer.number<std::int32_t>() == 0) {
     socket_ = Descriptor();
@@ -146,34 +146,17 @@ void ZooKeeperClient::close() {
 
 JuteReader ZooKeeperClient::ask(std::int32_t operation, const JuteWriter& body,
                                 const std::string& what) {
-  send(JuteWriter().number(++asked_).number(operation).raw(body.bytes()).bytes());
-  JuteReader answer(receive());
+  send_packet(socket_, JuteWriter().number(++asked_).number(operation).raw(body.bytes()).bytes());
+  JuteReader answer(receive_packet(socket_));
   auto answered = answer.number<std::int32_t>();
   while (answered == from_watch) {
-    answer = JuteReader(receive());
+    answer = JuteReader(receive_packet(socket_));
     answered = answer.number<std::int32_t>();
   }
   if (answered != asked_) throw std::runtime_error(what + ": another question was answered");
   answer.number<std::int64_t>();  // The server's last change.
   if (const auto code = answer.number<std::int32_t>(); code != 0) throw ZooKeeperError(what, code);
   return answer;
-}
-
-void ZooKeeperClient::send(const std::string& bytes) {
-  const auto packet = JuteWriter().text(bytes).bytes();
-  if (::send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(packet.size()))
-    throw std::runtime_error("the server takes nothing any more");
-}
-
-std::string ZooKeeperClient::receive() {
-  const auto exactly = [&](std::size_t size) {
-    std::string bytes(size, '\0');
-    if (recv(socket_.get(), bytes.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size))
-      throw std::runtime_error("the server closed its connection, or said nothing");
-    return bytes;
-  };
-  return exactly(JuteReader(exactly(4)).number<std::uint32_t>());
 }
 
 // Its client takes it back at once, and may be faster.

@@ -68,8 +68,6 @@ class ZooKeeperClient {
  private:
   void connect(std::int64_t session, const std::string& password);
   JuteReader ask(std::int32_t operation, const JuteWriter& body, const std::string& what);
-  void send(const std::string& bytes);
-  std::string receive();
 
   Descriptor socket_;
   std::int64_t session_ = 0;

@@ -1,0 +1,33 @@
+// tests/support/zookeeper/packets.hpp: what is said on a connection to ZooKeeper, a text at a time.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "support/sockets.hpp"
+#include "support/zookeeper/jute.hpp"
+
+namespace holdfast::support {
+
+constexpr std::int32_t session_expired = -112;
+
+inline void send_packet(const Descriptor& socket, const std::string& bytes) {
+  const auto packet = JuteWriter().text(bytes).bytes();
+  if (send(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(packet.size()))
+    throw std::runtime_error("the other side takes nothing any more");
+}
+
+inline std::string receive_packet(const Descriptor& socket) {
+  const auto exactly = [&](std::size_t size) {
+    std::string bytes(size, '\0');
+    if (recv(socket.get(), bytes.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size))
+      throw std::runtime_error("the other side closed its connection, or said nothing");
+    return bytes;
+  };
+  return exactly(JuteReader(exactly(4)).number<std::uint32_t>());
+}
+
+}  // namespace holdfast::support
