@@ -131,7 +131,7 @@ TEST_F(Guard, LeavesTheLineWhenTheSupervisorOfAWaiterIsKilled) {
 }
 
 TEST_F(Guard, KeepsTheLeaseOfACommandThatRunsForLongerThanTheTtl) {
-  auto run = start({"run", "--ttl", "1s", "x", "--", "sleep", "3"});
+  auto run = start({"run", "--ttl", "3s", "x", "--", "sleep", "7"});
   run->line();
   EXPECT_EQ(run->line(), "released");
   EXPECT_EQ(run->wait().code, 0);
