@@ -13,12 +13,11 @@ class Category final : public std::error_category {
   }
 };
 
+const Category category;
+
 }  // namespace
 
-const std::error_category& error_category() noexcept {
-  static const Category category;
-  return category;
-}
+const std::error_category& error_category() noexcept { return category; }
 
 std::error_code make_error_code(Errc code) noexcept {
   return {static_cast<int>(code), error_category()};

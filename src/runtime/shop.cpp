@@ -67,8 +67,8 @@ void settle_at_exit() {
 }
 
 void remember(const std::shared_ptr<Shop>& shop) {
-  static const bool registered = std::atexit(settle_at_exit) == 0;
-  (void)registered;
+  static std::atomic<bool> registered{false};
+  if (!registered.exchange(true)) std::atexit(settle_at_exit);
   auto& registry = per_process<Registry>();
   const std::lock_guard guard(registry.mutex);
   std::erase_if(registry.shops, [](const auto& weak) { return weak.expired(); });

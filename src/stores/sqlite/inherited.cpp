@@ -23,56 +23,49 @@ struct Account {
   bool quiet = true;  // as the last fork found it
 };
 
-Account& account() noexcept;
+// Made when the store is loaded: a fork in the middle of that would leave the child a half of it.
+// Never destroyed.
+alignas(Account) std::byte room[sizeof(Account)];
+Account& account = *new (room) Account;
 
-void before_fork() { account().quiet = account().work.try_lock_for(std::chrono::seconds(1)); }
+void before_fork() { account.quiet = account.work.try_lock_for(std::chrono::seconds(1)); }
 
 void in_parent() {
-  if (account().quiet) account().work.unlock();
+  if (account.quiet) account.work.unlock();
 }
 
 // Threads that held the mutexes are not here to give them back.
 void in_child() {
-  Account& all = account();
-  new (&all.work) std::shared_timed_mutex;
-  new (&all.mutex) std::mutex;
-  all.inherited.insert(all.inherited.end(), all.open.begin(), all.open.end());
-  all.open.clear();
+  new (&account.work) std::shared_timed_mutex;
+  new (&account.mutex) std::mutex;
+  account.inherited.insert(account.inherited.end(), account.open.begin(), account.open.end());
+  account.open.clear();
 }
 
-// Never destroyed, and made without memory: whoever works may have none.
-Account& account() noexcept {
-  alignas(Account) static std::byte room[sizeof(Account)];
-  static Account* const all = [] {
-    pthread_atfork(before_fork, in_parent, in_child);
-    return new (room) Account;
-  }();
-  return *all;
-}
+[[maybe_unused]] const int watched = pthread_atfork(before_fork, in_parent, in_child);
 
 }  // namespace
 
-AtWork::AtWork() { account().work.lock_shared(); }
-AtWork::~AtWork() { account().work.unlock_shared(); }
+AtWork::AtWork() { account.work.lock_shared(); }
+AtWork::~AtWork() { account.work.unlock_shared(); }
 
 void enlist(sqlite3* connection) {
-  std::lock_guard lock(account().mutex);
-  account().open.push_back(connection);
+  std::lock_guard lock(account.mutex);
+  account.open.push_back(connection);
 }
 
 void strike(sqlite3* connection) noexcept {
-  std::lock_guard lock(account().mutex);
-  std::erase(account().open, connection);
+  std::lock_guard lock(account.mutex);
+  std::erase(account.open, connection);
 }
 
 void end_inherited() {
-  Account& all = account();
-  std::lock_guard lock(all.mutex);
-  if (all.inherited.empty()) return;
-  if (!all.quiet)
+  std::lock_guard lock(account.mutex);
+  if (account.inherited.empty()) return;
+  if (!account.quiet)
     refuse(Errc::invalid, "forked",
            "the parent was in a transaction when it forked; open the store before, or use exec");
-  for (sqlite3* connection : std::exchange(all.inherited, {})) {
+  for (sqlite3* connection : std::exchange(account.inherited, {})) {
     while (sqlite3_stmt* statement = sqlite3_next_stmt(connection, nullptr))
       sqlite3_finalize(statement);
     sqlite3_close(connection);
