@@ -19,6 +19,8 @@ class Witness {
   long visits() const;
 
  private:
+  void write(long count) const;
+
   std::filesystem::path counter_;
   std::filesystem::path door_;
 };
