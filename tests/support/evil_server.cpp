@@ -1,41 +1,15 @@
 #include "support/evil_server.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 
 namespace holdfast::support {
 
-struct EvilServer::Guest {
-  explicit Guest(Descriptor socket) : wire(std::move(socket)) {}
-  RedisWire wire;
-  std::thread thread;
-};
-
 EvilServer::EvilServer(Script script, const RedisServer* behind)
-    : script_(std::move(script)), behind_(behind), thread_([this] { listen(); }) {}
+    : script_(std::move(script)),
+      behind_(behind),
+      reception_([this](Descriptor guest) { serve(RedisWire(std::move(guest))); }) {}
 
-EvilServer::~EvilServer() {
-  {
-    const std::lock_guard guard(mutex_);
-    closed_ = true;
-    listener_.refuse();
-    for (const auto& guest : guests_) shutdown(guest.wire.descriptor(), SHUT_RDWR);
-  }
-  thread_.join();
-  for (auto& guest : guests_) guest.thread.join();
-}
-
-void EvilServer::listen() {
-  while (auto socket = listener_.accept()) {
-    const std::lock_guard guard(mutex_);
-    if (closed_) return;
-    auto& guest = guests_.emplace_back(std::move(socket));
-    guest.thread = std::thread([this, &guest] { serve(guest.wire); });
-  }
-}
-
-void EvilServer::serve(RedisWire& wire) try {
+void EvilServer::serve(RedisWire wire) {
   std::optional<RedisClient> behind;  // A connection of its own, for what it says of itself.
   if (behind_ != nullptr) behind.emplace(behind_->client());
   for (;;) {
@@ -48,20 +22,13 @@ void EvilServer::serve(RedisWire& wire) try {
       words_.push_back(command.front());
     }
     for (std::size_t time = 0; time < say.times; ++time) wire.send(say.bytes);
-    if (say.then_close) shutdown(wire.descriptor(), SHUT_RDWR);
+    if (say.then_close) return;
   }
-} catch (const std::exception&) {
-  shutdown(wire.descriptor(), SHUT_RDWR);  // The guest has gone, or is sent away.
 }
 
 Say EvilServer::answer(const RedisCommand& command, std::optional<RedisClient>& behind) const {
   if (auto say = script_(command)) return *std::move(say);
   return {behind ? encode(behind->attempt(command)) : "+OK\r\n"};
-}
-
-long EvilServer::connections() const {
-  const std::lock_guard guard(mutex_);
-  return static_cast<long>(guests_.size());
 }
 
 long EvilServer::commands(const std::string& word) const {

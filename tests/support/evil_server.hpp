@@ -9,13 +9,12 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "support/reception.hpp"
 #include "support/redis/server.hpp"
 
 namespace holdfast::support {
@@ -32,31 +31,23 @@ class EvilServer {
   using Script = std::function<std::optional<Say>(const RedisCommand&)>;
 
   explicit EvilServer(Script script, const RedisServer* behind = nullptr);
-  ~EvilServer();
-  EvilServer(const EvilServer&) = delete;
-  EvilServer& operator=(const EvilServer&) = delete;
 
-  int port() const noexcept { return listener_.port(); }
-  std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
+  int port() const noexcept { return reception_.port(); }
+  std::string address() const { return reception_.address(); }
   std::string url() const { return "redis://" + address(); }
 
-  long connections() const;
+  long connections() const { return reception_.guests(); }
   long commands(const std::string& word) const;  // that began with it; "": all
 
  private:
-  struct Guest;
-  void listen();
-  void serve(RedisWire& wire);
+  void serve(RedisWire wire);
   Say answer(const RedisCommand& command, std::optional<RedisClient>& behind) const;
 
   const Script script_;
   const RedisServer* const behind_;
-  Listener listener_;
   mutable std::mutex mutex_;
-  std::list<Guest> guests_;  // until the end, for all of them are joined there
   std::vector<std::string> words_;
-  bool closed_ = false;
-  std::thread thread_;
+  Reception reception_;  // the last, for it uses all of these
 };
 
 // The same to EVAL and EVALSHA; everything else is answered by the server behind.

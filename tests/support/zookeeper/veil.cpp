@@ -1,9 +1,11 @@
 #include "support/zookeeper/veil.hpp"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "support/zookeeper/packets.hpp"
 
@@ -19,36 +21,16 @@ std::int32_t number_of(const std::string& packet) {
 }  // namespace
 
 struct Veil::Guest {
-  Guest(Descriptor its_socket, int server_port)
-      : client(std::move(its_socket)), server(connect_to(server_port)) {}
   Descriptor client, server;
-  std::deque<std::int32_t> asked;  // questions without an answer
-  std::thread thread;
+  std::deque<std::int32_t> asked{};  // questions without an answer
 };
 
-Veil::Veil(int server_port) : server_port_(server_port), thread_([this] { listen(); }) {}
+Veil::Veil(int server_port)
+    : reception_([this, server_port](Descriptor guest) {
+        serve({.client = std::move(guest), .server = connect_to(server_port)});
+      }) {}
 
-Veil::~Veil() {
-  {
-    const std::lock_guard guard(mutex_);
-    closed_ = true;
-    listener_.refuse();
-    for (const auto& guest : guests_) shutdown(guest.client.get(), SHUT_RDWR);
-  }
-  thread_.join();
-  for (auto& guest : guests_) guest.thread.join();
-}
-
-void Veil::listen() {
-  while (auto socket = listener_.accept()) {
-    const std::lock_guard guard(mutex_);
-    if (closed_) return;
-    auto& guest = guests_.emplace_back(std::move(socket), server_port_);
-    guest.thread = std::thread([this, &guest] { serve(guest); });
-  }
-}
-
-void Veil::serve(Guest& guest) try {
+void Veil::serve(Guest guest) {
   send_packet(guest.server, receive_packet(guest.client));  // who it is
   send_packet(guest.client, receive_packet(guest.server));
   for (bool hidden = false;;) {
@@ -65,8 +47,6 @@ void Veil::serve(Guest& guest) try {
     for (const auto question : guest.asked) refuse(guest, question);
     guest.asked.clear();
   }
-} catch (const std::runtime_error&) {
-  shutdown(guest.client.get(), SHUT_RDWR);  // It has gone.
 }
 
 // False if the server has closed its connection.
