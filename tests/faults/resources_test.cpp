@@ -116,6 +116,24 @@ TEST_P(ResourceFaults, R03EachAllocationOfARefusalFailsOnce) {
   EXPECT_TRUE(eventually([&] { return peer.ask("listed " + name) == "1"; }));
 }
 
+// On threads of ours.
+TEST_P(ResourceFaults, R03AnAllocationOfARenewalFailsOnce) {
+  Peer peer(world.url());
+  peer.acquire(name, "ttl=2000");
+  const auto renewals = [&] { return world.renewals(std::stoul(peer.ask("renewed"))); };
+  for (const int nth : {1, 2, 4, 8, 16, 32}) {
+    SCOPED_TRACE(nth);
+    ASSERT_EQ(peer.ask("starve_others " + std::to_string(nth)), "ok");
+    const auto before = renewals();
+    ASSERT_TRUE(
+        eventually([&] { return peer.ask("starved") == "yes" || renewals() > before + 2; }));
+    const auto after = renewals();
+    ASSERT_TRUE(eventually([&] { return renewals() > after; }));
+    EXPECT_EQ(peer.ask("valid " + name), "yes");
+  }
+  EXPECT_EQ(peer.ask("release " + name), "released");
+}
+
 TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
   const auto alice = world.client();
   // As many as there is time for, and so many at least.

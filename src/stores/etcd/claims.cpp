@@ -173,7 +173,7 @@ Flow EtcdStore::come_forward(EntryPtr entry, std::int64_t revision) {
   asked = std::make_shared<const Asked>(asked->ask, BootClock::now() + std::chrono::seconds(5));
   const Answer answer = co_await stand(entry, asked, nullptr);
   if (answer.said == Said::queued) co_return;
-  if (answer.said != Said::yes) co_return tell_look(entry->name);
+  if (answer.said != Said::yes) co_return tell_look(entry);
   courier_.tell(
       [entry, answer](Hints& hints) { hints.granted(entry->name, entry->claim, answer); });
 }

@@ -272,7 +272,9 @@ Later<ServerStatus> Connection::status(std::size_t place, BootTime deadline) {
   co_return status;
 }
 
-bool Client::watch(WatchId id, const Watch& watch) { return connection_->watches.open(id, watch); }
+bool Client::watch(WatchId id, const Watch& watch) noexcept {
+  return connection_->watches.open(id, watch);
+}
 void Client::unwatch(WatchId watch) noexcept { connection_->watches.close(watch); }
 Later<bool> Client::pause(BootTime until) { return connection_->pause(until); }
 BootTime Client::tick(BootTime now) noexcept { return connection_->tick(now); }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "stores/etcd/later.hpp"
 #include "stores/etcd/options.hpp"
@@ -25,7 +26,7 @@ class Watching {
   virtual void opened(WatchId watch, std::int64_t revision) noexcept = 0;
   struct Change {
     bool ended = false;
-    std::string value;
+    std::string_view value;  // only during the call
     std::int64_t modified = 0;
   };
   virtual void changed(WatchId watch, const Change& change) noexcept = 0;
@@ -61,7 +62,7 @@ class Client {
     std::int64_t from = 0;
     bool ends = false;
   };
-  bool watch(WatchId id, const Watch& watch);  // an id that was never used; false: not now
+  bool watch(WatchId id, const Watch& watch) noexcept;  // an unused id; false: not now
   void unwatch(WatchId watch) noexcept;
 
   Later<bool> pause(BootTime until);

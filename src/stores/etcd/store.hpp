@@ -121,12 +121,12 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void watch_ahead(const EntryPtr& entry, const Row& row, std::size_t place, std::int64_t revision);
   void stop_watching_ahead(Entry& entry) noexcept;
   void watch_own_later(const EntryPtr& entry);
-  void watch_own(const EntryPtr& entry);
+  bool watch_own(const EntryPtr& entry) noexcept;
   Flow watch_own_again(EntryPtr entry);
   void unwatch(Entry& entry) noexcept;
   EntryPtr watched_by(WatchId watch, bool& own, bool over);
   void own_changed(const EntryPtr& entry, bool ended) noexcept;
-  void tell_look(const std::string& name) noexcept;
+  void tell_look(const EntryPtr& entry) noexcept;
   void opened(WatchId watch, std::int64_t revision) noexcept override;
   void changed(WatchId watch, const Change& change) noexcept override;
   void closed(WatchId watch) noexcept override;

@@ -129,17 +129,23 @@ Flow fail_at(Later<bool> limit, Pledge<LeaseKept> promise) {
 Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit) {
   const Pledge<LeaseKept> promise;
   const BootTime sent = BootClock::now();
-  const auto on = talk();
-  if (!on) return promise.later();
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_ != on) return promise.later();
-    asked_.emplace(lease, Asked{on.get(), sent, promise});
-  }
-  fail_at(connection_.pause(limit), promise);
   pb::LeaseKeepAliveRequest request;
   request.set_id(lease);
-  on->say(request);
+  const auto on = talk();
+  if (!on || !fail_at(connection_.pause(limit), promise).begun) return promise.later();
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_ != on) {
+      promise.answer({});  // it broke meanwhile
+      return promise.later();
+    }
+    asked_.emplace(lease, Asked{on.get(), sent, promise});
+  }
+  try {
+    on->say(request);
+  } catch (const std::bad_alloc&) {
+    break_off();  // else it would take the answer to the next
+  }
   return promise.later();
 }
 
@@ -164,20 +170,16 @@ void KeepAlives::heard(const Talk& from, const pb::LeaseKeepAliveResponse& respo
 }
 
 void KeepAlives::ended(const Talk& what) noexcept {
-  std::vector<Pledge<LeaseKept>> unanswered;
+  decltype(asked_) unanswered;
   {
     const std::lock_guard lock(mutex_);
     if (talk_.get() == &what) talk_.reset();
     for (auto at = asked_.begin(); at != asked_.end();) {
-      if (at->second.talk != &what) {
-        ++at;
-      } else {
-        unanswered.push_back(std::move(at->second.promise));
-        at = asked_.erase(at);
-      }
+      const auto each = at++;
+      if (each->second.talk == &what) unanswered.insert(asked_.extract(each));
     }
   }
-  for (const auto& each : unanswered) each.answer({});
+  for (const auto& [lease, asked] : unanswered) asked.promise.answer({});
 }
 
 // ── watches ──────────────────────────────────────────────────────────────────────────────────────
@@ -189,13 +191,7 @@ Watches::Watches(Connection& connection, Watching& watching)
              }),
       watching_(watching) {}
 
-bool Watches::open(WatchId id, const Client::Watch& watch) {
-  const auto on = talk();
-  {
-    const std::lock_guard lock(mutex_);
-    if (!on || talk_ != on) return false;
-    open_watches_.emplace(id, on.get());
-  }
+bool Watches::open(WatchId id, const Client::Watch& watch) noexcept try {
   pb::WatchRequest request;
   auto& create = *request.mutable_create_request();
   create.set_key(watch.key);
@@ -203,11 +199,21 @@ bool Watches::open(WatchId id, const Client::Watch& watch) {
   create.set_start_revision(watch.from);
   create.set_watch_id(id);
   if (watch.ends) create.add_filters(pb::WatchCreateRequest::NOPUT);
+  const auto on = talk();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!on || talk_ != on) return false;
+    open_watches_.emplace(id, on.get());
+  }
   on->say(request);
   return true;
+} catch (const std::bad_alloc&) {
+  const std::lock_guard lock(mutex_);
+  open_watches_.erase(id);
+  return false;
 }
 
-void Watches::close(WatchId watch) noexcept {
+void Watches::close(WatchId watch) noexcept try {
   std::shared_ptr<Talk> on;
   {
     const std::lock_guard lock(mutex_);
@@ -220,6 +226,7 @@ void Watches::close(WatchId watch) noexcept {
   pb::WatchRequest request;
   request.mutable_cancel_request()->set_watch_id(watch);
   on->say(request);
+} catch (const std::bad_alloc&) {  // the server goes on telling, and nobody listens
 }
 
 void Watches::heard(const Talk&, const pb::WatchResponse& response) noexcept {
@@ -239,20 +246,16 @@ void Watches::heard(const Talk&, const pb::WatchResponse& response) noexcept {
 }
 
 void Watches::ended(const Talk& what) noexcept {
-  std::vector<WatchId> closed;
+  decltype(open_watches_) closed;
   {
     const std::lock_guard lock(mutex_);
     if (talk_.get() == &what) talk_.reset();
     for (auto at = open_watches_.begin(); at != open_watches_.end();) {
-      if (at->second != &what) {
-        ++at;
-      } else {
-        closed.push_back(at->first);
-        at = open_watches_.erase(at);
-      }
+      const auto each = at++;
+      if (each->second == &what) closed.insert(open_watches_.extract(each));
     }
   }
-  for (const WatchId watch : closed) watching_.closed(watch);
+  for (const auto& [watch, talk] : closed) watching_.closed(watch);
 }
 
 }  // namespace holdfast::stores::etcd

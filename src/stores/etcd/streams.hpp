@@ -139,7 +139,7 @@ class Watches final : Stream<etcdserverpb::WatchRequest, etcdserverpb::WatchResp
  public:
   Watches(Connection& connection, Watching& watching);
   using Stream::break_off;
-  bool open(WatchId id, const Client::Watch& watch);
+  bool open(WatchId id, const Client::Watch& watch) noexcept;
   void close(WatchId watch) noexcept;
 
  private:

@@ -59,19 +59,23 @@ void EtcdStore::watch_own_later(const EntryPtr& entry) {
   courier_.tick_at(at);
 }
 
-// From the last change that we know of on, so nothing is missed.
-void EtcdStore::watch_own(const EntryPtr& entry) {
+// From the last change that we know of on, so nothing is missed. False: there is no memory for it.
+bool EtcdStore::watch_own(const EntryPtr& entry) noexcept try {
   WatchId id = 0;
   Client::Watch watch;
   {
     const std::lock_guard lock(mutex_);
-    if (entry->over || entry->own_watch == 0) return;
+    if (entry->over || entry->own_watch == 0) return true;
     watch.key = entry->key;
-    id = entry->own_watch = ++last_watch_;
     watch.from = entry->modified + 1;
+    id = ++last_watch_;
     watched_[id] = {entry, true};
+    entry->own_watch = id;
   }
   if (!client_.watch(id, watch)) closed(id);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 // After a watch broke: what happened in between may be too old to be told.
@@ -88,9 +92,9 @@ Flow EtcdStore::watch_own_again(EntryPtr entry) {
   if (found.done()) {
     if (layout_.says_revoked(found.all.front().value)) own_changed(entry, false);
     set_modified(*entry, found.revision);
-    co_return watch_own(entry);
+    if (watch_own(entry)) co_return;
   }
-  // Its renewal or its next ask will see what became of it, and arms it again.
+  // Its renewals will see what became of it; the next ask of its claim arms it again.
   const std::lock_guard lock(mutex_);
   entry->own_watch = 0;
 }
@@ -116,7 +120,9 @@ BootTime EtcdStore::tick(BootTime now) noexcept {
       if (due && to_watch_.front().first > now) break;
       to_watch_.pop_front();  // due, or let go since
     }
-    if (due) watch_own(due);
+    if (!due || watch_own(due)) continue;
+    const std::lock_guard lock(mutex_);
+    due->own_watch = 0;
   }
   const BootTime next = client_.tick(now);
   const std::lock_guard lock(mutex_);
@@ -144,24 +150,32 @@ void EtcdStore::opened(WatchId watch, std::int64_t revision) noexcept {
     const std::lock_guard lock(mutex_);
     if (revision <= entry->listed) return;
   }
-  come_forward(entry, revision);
+  if (!come_forward(entry, revision).begun) tell_look(entry);
 }
 
-void EtcdStore::changed(WatchId watch, const Change& change) noexcept {
+void EtcdStore::changed(WatchId watch, const Change& change) noexcept try {
   bool own = false;
   const EntryPtr entry = watched_by(watch, own, false);
   if (!entry) return client_.unwatch(watch);  // it was let go while this was being opened
-  if (!own) return void(come_forward(entry, change.modified));
+  if (!own) {
+    if (!come_forward(entry, change.modified).begun) tell_look(entry);
+    return;
+  }
   if (!change.ended) set_modified(*entry, change.modified);
   if (change.ended || layout_.says_revoked(change.value)) own_changed(entry, change.ended);
+} catch (const std::bad_alloc&) {
+  client_.unwatch(watch);
+  closed(watch);  // so it is read again
 }
 
 void EtcdStore::closed(WatchId watch) noexcept {
   bool own = false;
   const EntryPtr entry = watched_by(watch, own, true);
   if (!entry) return;
-  if (!own) return tell_look(entry->name);
-  watch_own_again(entry);
+  if (!own) return tell_look(entry);
+  if (watch_own_again(entry).begun) return;
+  const std::lock_guard lock(mutex_);
+  entry->own_watch = 0;
 }
 
 // Its key ended, or was marked as revoked. Whoever waits gets back in line by its next ask.
@@ -176,12 +190,12 @@ void EtcdStore::own_changed(const EntryPtr& entry, bool ended) noexcept {
     watched_.erase(over);
   }
   if (over != 0) client_.unwatch(over);
-  if (!was_held) return tell_look(entry->name);
+  if (!was_held) return tell_look(entry);
   courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
 }
 
-void EtcdStore::tell_look(const std::string& name) noexcept {
-  courier_.tell([name](Hints& hints) { hints.look(name); });
+void EtcdStore::tell_look(const EntryPtr& entry) noexcept {
+  courier_.tell([entry](Hints& hints) { hints.look(entry->name); });
 }
 
 }  // namespace holdfast::stores::etcd

@@ -14,7 +14,8 @@ enum class Outcome : std::uint8_t { unknown, refused, done };
 
 struct Reply {
   Outcome outcome{};
-  Problem problem{Errc::unavailable, "unavailable", "the store is closing"};  // unless done
+  // Unless done. Its words are short enough to need no memory.
+  Problem problem{Errc::unavailable, "unavailable", "it is closing"};
   bool repeated = false;  // a copy of the request may still be on its way
   std::int64_t revision = 0;
   bool went_back = false;  // that is older than one seen before: etcd forgot what it had done

@@ -223,15 +223,27 @@ BootTime Keeper::tick_proof(BootTime now) {
   return sync_due_;
 }
 
+// Without memory for it the next one is sent all the same.
 void Keeper::sync(const std::shared_ptr<Session>& session) {
-  [](Keeper& keeper, std::shared_ptr<Session> asked) -> Flow {
+  const Flow flow = [](Keeper& keeper, std::shared_ptr<Session> asked) -> Flow {
+    bool proven = false;
+    struct Told {
+      ~Told() { keeper.synced(proven); }
+      Keeper& keeper;
+      const bool& proven;
+    } const told{keeper, proven};
     const Outcome outcome = co_await asked->sync("/");
-    {
-      const std::lock_guard lock(keeper.mutex_);
-      keeper.syncing_ = false;
-    }
-    if (outcome.rc != ZOK) keeper.doubt();
+    proven = outcome.rc == ZOK;
   }(*this, session);
+  if (!flow.begun) synced(false);
+}
+
+void Keeper::synced(bool proven) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    syncing_ = false;
+  }
+  if (!proven) doubt();
 }
 
 }  // namespace holdfast::stores::zookeeper

@@ -73,6 +73,7 @@ class Keeper final : Audience {
   void doubt() noexcept;
   BootTime tick_proof(BootTime now);
   void sync(const std::shared_ptr<Session>& session);
+  void synced(bool proven) noexcept;
 
   void connected(Session& session) noexcept override;
   void disconnected(Session& session) noexcept override;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -22,27 +23,35 @@ namespace holdfast::support {
 namespace {
 
 thread_local long until_failure = 0;
-thread_local bool failed = false;
+thread_local bool spared = false;
+std::atomic<long> until_failure_of_others = 0;
+std::atomic<bool> failed = false;
 
-// Whoever it was that the standard library allocates for.
+// Whoever it was that the standard library allocates for; and not what gRPC instantiates in our
+// modules and calls there.
 bool is_ours(const void* caller) noexcept {
   void* frames[64];
   void** const end = frames + backtrace(frames, std::size(frames));
   Dl_info own{}, at{};
   dladdr(reinterpret_cast<void*>(&is_ours), &own);
+  bool ours = false;
   for (void** frame = std::find(frames, end, caller); frame != end; ++frame) {
     if (dladdr(*frame, &at) == 0) continue;
     const std::string_view file = at.dli_fname;
-    if (file.find("/libstdc++") != file.npos) continue;
-    return at.dli_fbase == own.dli_fbase || file.find("/libholdfast") != file.npos;
+    if (file.find("/libgrpc") != file.npos || file.find("/libprotobuf") != file.npos) return false;
+    if (ours || file.find("/libstdc++") != file.npos) continue;
+    ours = at.dli_fbase == own.dli_fbase || file.find("/libholdfast") != file.npos;
+    if (!ours) return false;
   }
-  return true;
+  return ours;
 }
 
 bool is_to_fail(const void* caller) noexcept {
-  if (until_failure == 0 || !is_ours(caller) || --until_failure > 0) return false;
-  failed = true;
-  return true;
+  const bool counted = until_failure > 0 || (!spared && until_failure_of_others > 0);
+  if (!counted || !is_ours(caller)) return false;
+  const long left = until_failure > 0 ? --until_failure : --until_failure_of_others;
+  if (left == 0) failed = true;
+  return left == 0;
 }
 
 void* allocate(std::size_t size, std::size_t alignment, const void* caller) noexcept {
@@ -83,8 +92,14 @@ void forbid_threads() {
 }
 
 void fail_allocation(long nth) {
-  until_failure = nth;
   failed = false;
+  until_failure = nth;
+}
+
+void fail_allocation_of_others(long nth) {
+  failed = false;
+  spared = true;
+  until_failure_of_others = nth;
 }
 
 bool allocation_failed() { return failed; }

@@ -20,6 +20,8 @@
 //                              limits of this process
 //   starve NTH NAME [OPTION…]  acquires while the nth allocation fails: held TOKEN | bad_alloc |
 //                              error CODE REASON; and `unharmed` if there were fewer
+//   starve_others NTH          ok: the nth allocation of all threads but this one will fail
+//   starved                    yes | no: it did
 //
 // The store is opened by the first command that needs it. At the end of its input the process
 // releases what it holds and ends.
@@ -238,6 +240,11 @@ const std::map<std::string, Client::Command>& Client::commands() {
       {"served", [](Client& client, Words&) { return std::to_string(client.served_.load()); }},
       {"wild_clock", &Client::wild_clock},
       {"starve", &Client::starve},
+      {"starve_others",
+       [](Client&, Words& words) {
+         return done([&] { fail_allocation_of_others(next<long>(words)); });
+       }},
+      {"starved", [](Client&, Words&) { return said(allocation_failed()); }},
       {"valid", [](Client& client, Words& words) { return said(client.lease(words).valid()); }},
       {"lost", [](Client& client,
                   Words& words) { return said(client.lease(words).lost().stop_requested()); }},
