@@ -29,7 +29,14 @@ target_compile_options(holdfast_private INTERFACE
   -fno-semantic-interposition -fvisibility-inlines-hidden)
 target_link_libraries(holdfast_private INTERFACE Threads::Threads)
 if(HOLDFAST_DEVELOPER)
-  target_compile_options(holdfast_private INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  target_compile_options(holdfast_private INTERFACE -Wall -Wextra -Wpedantic -Wconversion)
+  # Files that are read as one see the names of those before them; and GCC takes each for a header.
+  if(NOT CMAKE_UNITY_BUILD)
+    target_compile_options(holdfast_private INTERFACE -Wshadow)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(holdfast_private INTERFACE
+      -Wno-subobject-linkage -Wno-mismatched-new-delete)
+  endif()
   # GCC 12 sees overlapping copies in std::string where there are none, at -O3 (its bug 105651).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(holdfast_private INTERFACE -Wno-restrict)

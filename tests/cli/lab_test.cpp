@@ -82,13 +82,13 @@ TEST_F(Lab, SaysSoIfItIsNotThere) {
   EXPECT_NE(outcome.err.find("holdfast-lab"), std::string::npos) << outcome.err;
 }
 
-struct Case {
+struct Bad {
   std::string title;
   Words words;
   int code;
   std::string says;
 };
-class BadLabInput : public Lab, public testing::WithParamInterface<Case> {};
+class BadLabInput : public Lab, public testing::WithParamInterface<Bad> {};
 
 TEST_P(BadLabInput, IsRefusedInOneLine) {
   const auto& bad = GetParam();
@@ -103,26 +103,26 @@ TEST_P(BadLabInput, IsRefusedInOneLine) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadLabInput,
     testing::Values(
-        Case{"Nothing", {}, 64, "holdfast lab --help"},
-        Case{"NoSuchCommand", {"shwo"}, 64, "there are list, show, "},
-        Case{"NoName", {"show"}, 64, "holdfast lab list"},
-        Case{"NoSuchExhibit", {"show", "setxn"}, 64, "there are setnx, setnx-expire, "},
-        Case{"HostileExhibit", {"show", "\x1b[2J\n"}, 64, "x1b[2J"},
-        Case{"TwoNames", {"show", "setnx", "redlock"}, 64, "one word too many"},
-        Case{"UnknownFlag", {"show", "setnx", "--png", "f"}, 64, "--svg FILE | --html FILE"},
-        Case{"NoFile", {"show", "setnx", "--svg"}, 64, "--svg FILE"},
-        Case{"TwoForms", {"show", "setnx", "--svg", "a", "--html", "b"}, 64, "exclude each other"},
-        Case{"NoSuchFolder", {"show", "setnx", "--svg", "no/such/f.svg"}, 73, "folder that exists"},
-        Case{"AFolder", {"show", "setnx", "--html", "/"}, 73, "Is a directory"},
-        Case{"FullDisk", {"show", "setnx", "--svg", "/dev/full"}, 73, "No space left"},
-        Case{"NoSeed", {"replay"}, 64, "replay SEED"},
-        Case{"SeedOfLetters", {"replay", "banana"}, 64, "18446744073709551615"},
-        Case{"SeedTooLarge", {"replay", "18446744073709551616"}, 64, "18446744073709551615"},
-        Case{"SeedNegative", {"replay", "-1"}, 64, "18446744073709551615"},
-        Case{"SeedEmpty", {"replay", ""}, 64, "18446744073709551615"},
-        Case{"HazardsNowhere", {"hazards"}, 64, "--into FOLDER"},
-        Case{"HazardsUnwritable", {"hazards", "--into", "/proc/none"}, 73, "/proc/none"}),
-    [](const testing::TestParamInfo<Case>& one) { return one.param.title; });
+        Bad{"Nothing", {}, 64, "holdfast lab --help"},
+        Bad{"NoSuchCommand", {"shwo"}, 64, "there are list, show, "},
+        Bad{"NoName", {"show"}, 64, "holdfast lab list"},
+        Bad{"NoSuchExhibit", {"show", "setxn"}, 64, "there are setnx, setnx-expire, "},
+        Bad{"HostileExhibit", {"show", "\x1b[2J\n"}, 64, "x1b[2J"},
+        Bad{"TwoNames", {"show", "setnx", "redlock"}, 64, "one word too many"},
+        Bad{"UnknownFlag", {"show", "setnx", "--png", "f"}, 64, "--svg FILE | --html FILE"},
+        Bad{"NoFile", {"show", "setnx", "--svg"}, 64, "--svg FILE"},
+        Bad{"TwoForms", {"show", "setnx", "--svg", "a", "--html", "b"}, 64, "exclude each other"},
+        Bad{"NoSuchFolder", {"show", "setnx", "--svg", "no/such/f.svg"}, 73, "folder that exists"},
+        Bad{"AFolder", {"show", "setnx", "--html", "/"}, 73, "Is a directory"},
+        Bad{"FullDisk", {"show", "setnx", "--svg", "/dev/full"}, 73, "No space left"},
+        Bad{"NoSeed", {"replay"}, 64, "replay SEED"},
+        Bad{"SeedOfLetters", {"replay", "banana"}, 64, "18446744073709551615"},
+        Bad{"SeedTooLarge", {"replay", "18446744073709551616"}, 64, "18446744073709551615"},
+        Bad{"SeedNegative", {"replay", "-1"}, 64, "18446744073709551615"},
+        Bad{"SeedEmpty", {"replay", ""}, 64, "18446744073709551615"},
+        Bad{"HazardsNowhere", {"hazards"}, 64, "--into FOLDER"},
+        Bad{"HazardsUnwritable", {"hazards", "--into", "/proc/none"}, 73, "/proc/none"}),
+    [](const testing::TestParamInfo<Bad>& one) { return one.param.title; });
 
 }  // namespace
 }  // namespace holdfast::cli_test

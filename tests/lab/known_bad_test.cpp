@@ -9,7 +9,7 @@
 namespace holdfast::lab {
 namespace {
 
-constexpr std::uint64_t seeds = 400;
+constexpr std::uint64_t plans = 400;
 
 bool complains(const Story& story, Checker checker) {
   return std::ranges::any_of(check(story.history, story.expected),
@@ -19,7 +19,7 @@ bool complains(const Story& story, Checker checker) {
 // Two at once, in so many of the seeds, judged as if the store had promised that there are not.
 int doubles(Shape shape, Memory memory, bool guard) {
   int count = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= plans; ++seed) {
     Plan plan = plan_of(seed, shape, memory, guard);
     std::erase_if(plan.faults, [](const Fault& fault) {  // nobody promises anything under these
       return fault.kind == Fault::Kind::jump_clock || fault.kind == Fault::Kind::revoke;
@@ -49,7 +49,7 @@ TEST(KnownBad, ANodeThatLosesTheLastSecond) {
 // The lock is in order, and yet an old holder writes after a new one: it stood still in between.
 TEST(KnownBad, UnfencedWritesUnderPauses) {
   int stale = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= plans; ++seed) {
     Plan plan = plan_of(seed, Shape::single, Memory::kept, true);
     for (LockPlan& lock : plan.locks) lock = {.ttl = lock.ttl};  // mutexes
     std::erase_if(plan.faults, [](const Fault& fault) {

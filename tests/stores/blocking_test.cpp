@@ -54,8 +54,6 @@ class Counting final : public Blocking {
   Traits traits_;
 };
 
-BootTime in(Millis time) { return BootClock::now() + time; }
-
 TEST(Blocking, AloneItWorksOnTheCallersThread) {
   Counting store;
   std::thread::id worker;

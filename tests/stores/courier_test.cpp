@@ -17,8 +17,6 @@ namespace {
 using namespace testing_support;
 using namespace std::chrono_literals;
 
-BootTime in(Millis time) { return BootClock::now() + time; }
-
 Answer yes(std::uint64_t number) {
   Answer answer;
   answer.said = Said::yes;

@@ -22,6 +22,8 @@ namespace holdfast::testing_support {
 
 using namespace std::chrono_literals;
 
+inline BootTime in(Millis time) { return BootClock::now() + time; }
+
 // Without a mutex: tests fork.
 inline ClaimId fresh_claim() {
   ClaimId claim;

@@ -14,7 +14,7 @@
 namespace holdfast::core {
 namespace {
 
-ClaimId id(std::uint8_t n) { return ClaimId{n}; }
+ClaimId nth(std::uint8_t n) { return ClaimId{n}; }
 
 class Model {
  public:
@@ -28,8 +28,8 @@ class Model {
       case 0:
       case 1:
       case 2: ask(claim, notices); break;
-      case 3: line_.release({"n", id(claim), pick(4) == 0, Millis(500)}, now_us_, notices); break;
-      case 4: line_.renew({"n", id(claim), 1, Millis(1 + pick(3000))}, now_us_, notices); break;
+      case 3: line_.release({"n", nth(claim), pick(4) == 0, Millis(500)}, now_us_, notices); break;
+      case 4: line_.renew({"n", nth(claim), 1, Millis(1 + pick(3000))}, now_us_, notices); break;
       default:
         if (pick(10) == 0) line_.revoke(pick(2) == 0, now_us_, notices);
         if (pick(10) == 0) line_.died({pick(3), 0}, now_us_);
@@ -48,7 +48,7 @@ class Model {
   void ask(std::uint8_t claim, Notices& notices) {
     Ask ask;
     ask.name = "n";
-    ask.claim = id(claim);
+    ask.claim = nth(claim);
     ask.kind = Kind::semaphore;
     ask.capacity = capacity;
     ask.weight = static_cast<std::uint32_t>(1 + pick(capacity));
@@ -56,7 +56,7 @@ class Model {
     ask.lock_delay = Millis(pick(5) == 0 ? pick(1000) : 0);
     ask.queue = pick(3) != 0;
     if (pick(8) == 0) {
-      ask.instead = id(static_cast<std::uint8_t>(1 + pick(20)));
+      ask.instead = nth(static_cast<std::uint8_t>(1 + pick(20)));
       ask.instead_ttl = Millis(500);
     }
     const bool held = std::ranges::any_of(line_.entries(), [&](const auto& entry) {

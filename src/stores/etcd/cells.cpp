@@ -7,8 +7,6 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-constexpr int most_rounds = 64;
-
 Cell refused(Said said, Problem problem) {
   Cell cell;
   cell.said = said;
@@ -116,6 +114,7 @@ Flow EtcdStore::answer_change(std::shared_ptr<const CellChange> change, Ticket<C
   Found found = co_await client_.find(key, {}, 0, deadline);
   if (!found.done()) co_return ticket->answer(refused(Said::no, found.problem));
   std::vector<KeyValue> read = std::move(found.all);
+  constexpr int most_rounds = 64;
   for (int round = 0; round < most_rounds; ++round) {
     std::optional<CellState> state;
     Operation put{.what = Operation::What::put, .key = key};

@@ -7,8 +7,6 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-constexpr int most_rounds = 8;  // of one ask; each begins with what the one before found out
-
 // The core compares these of several answers; it counts a lease from them.
 std::int64_t stamp(BootTime time) noexcept {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
@@ -49,6 +47,7 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
   // Where it is free one step does it all. Where it is not, a mere try leaves no trace.
   bool if_free = !asked->ask.queue || entry->lock_delay > Millis(0);
   Reply last;
+  constexpr int most_rounds = 8;  // each begins with what the one before found out
   for (int round = 0; round < most_rounds; ++round) {
     LeaseKept kept;
     if (last = co_await have_lease(entry, kept, asked->deadline); !last.done()) break;

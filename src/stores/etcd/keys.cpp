@@ -12,7 +12,7 @@ constexpr std::string_view locks = "holdfast/1/locks/";
 constexpr std::string_view cells = "holdfast/1/cells/";
 constexpr std::string_view delay_end = ".delay";
 constexpr std::string_view layout = "1";
-constexpr std::string_view live = "live", revoked = "revoked";
+constexpr std::string_view word_live = "live", word_revoked = "revoked";
 
 constexpr std::size_t lease_digits = 16;  // none of our keys begins with another
 
@@ -62,7 +62,7 @@ bool read_claim(std::string_view text, Standing& standing) {
   if (!core::read_hex(word(text), standing.claim) || !read_kind(word(text), shape.kind) ||
       !number(word(text), shape.capacity) || !number(word(text), shape.weight))
     return false;
-  standing.revoked = word(text) == revoked;
+  standing.revoked = word(text) == word_revoked;
   standing.about = text;
   return shape.weight > 0 && shape.weight <= shape.capacity;
 }
@@ -98,19 +98,19 @@ std::string Layout::key_end(std::string_view key) const {
 }
 
 std::string Layout::write(const Standing& standing) const {
-  if (dialect_) return standing.revoked ? std::string(revoked) : std::string();
+  if (dialect_) return standing.revoked ? std::string(word_revoked) : std::string();
   std::string text(layout);
   text += ' ' + core::in_hex(standing.claim) + ' ';
   text += word_of(standing.shape.kind);
   text += ' ' + std::to_string(standing.shape.capacity) + ' ' +
           std::to_string(standing.shape.weight) + ' ';
-  text += standing.revoked ? revoked : live;
+  text += standing.revoked ? word_revoked : word_live;
   text += ' ';
   return text += standing.about;
 }
 
 bool Layout::says_revoked(std::string_view value) const {
-  if (dialect_) return value == revoked;
+  if (dialect_) return value == word_revoked;
   Standing standing;
   return read_claim(value, standing) && standing.revoked;
 }

@@ -5,9 +5,6 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-constexpr std::size_t most_at_once = 50;  // keys of one transaction
-constexpr int most_rounds = 8;
-
 Answer unanswered(const Reply& reply) {
   Answer answer;
   answer.said = reply.outcome == Outcome::refused ? Said::no : Said::unknown;
@@ -88,6 +85,8 @@ void EtcdStore::revoke(std::string_view name, bool now, Pending<Answer>& call) n
 Flow EtcdStore::answer_revoke(std::string name, bool now, BootTime deadline,
                               Ticket<Answer> ticket) {
   const std::string prefix = layout_.prefix(name);
+  constexpr std::size_t most_at_once = 50;  // keys of one transaction
+  constexpr int most_rounds = 8;
   for (int round = 0; round < most_rounds; ++round) {
     const Found found = co_await client_.find(prefix, end_of(prefix), 0, deadline);
     if (!found.done()) co_return ticket->answer(unanswered(found));

@@ -7,8 +7,7 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-constexpr std::size_t most_at_once = 100;  // keys of one transaction
-constexpr int most_rounds = 4;
+constexpr int most_attempts = 4;
 
 }  // namespace
 
@@ -38,7 +37,7 @@ Flow EtcdStore::answer_renew(std::vector<Keep> keeps, BootTime deadline,
   for (Renewing& each : all)
     if (!each.answer && each.weight != 0)
       each.answer = co_await lower(each.entry, each.weight, deadline);
-  for (int round = 0; round < most_rounds; ++round)
+  for (int round = 0; round < most_attempts; ++round)
     if (co_await renew_once(all, deadline) || BootClock::now() >= deadline) break;
   std::vector<Answer> answers;
   for (Renewing& each : all) {
@@ -89,6 +88,7 @@ Later<bool> EtcdStore::renew_once(std::vector<Renewing>& all, BootTime deadline)
       each->answer = not_held();
     }
   }
+  constexpr std::size_t most_at_once = 100;  // keys of one transaction
   std::vector<Later<Transacted>> reads;
   for (std::size_t begin = 0; begin < kept.size(); begin += most_at_once) {
     Transaction step;
@@ -133,7 +133,7 @@ void EtcdStore::finish_renewing(Renewing& one, const Transacted& read, std::size
 Later<std::optional<Answer>> EtcdStore::lower(EntryPtr entry, std::uint32_t weight,
                                               BootTime deadline) {
   const Turn::Held turn = co_await entry->turn.take();
-  for (int round = 0; round < most_rounds; ++round) {
+  for (int round = 0; round < most_attempts; ++round) {
     Standing lowered = entry->standing();
     lowered.shape.weight = weight;
     Transaction step;

@@ -5,7 +5,7 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-struct Row {
+struct Known {
   std::string_view part;  // of the text
   Verdict verdict;
   Errc errc;
@@ -13,7 +13,7 @@ struct Row {
   const char* text;
 };
 
-constexpr Row rows[] = {
+constexpr Known troubles[] = {
     {"database space exceeded", Verdict::refused, Errc::unavailable, "no_space",
      "etcd has raised its NOSPACE alarm and takes no writes: compact and defragment it, then "
      "disarm "
@@ -67,9 +67,9 @@ Judged by_code(int code) {
 
 Judged judge(int code, std::string_view text, const std::string& address) {
   Judged judged;
-  const Row* found = nullptr;
-  for (const Row& row : rows)
-    if (!found && text.find(row.part) != text.npos) found = &row;
+  const Known* found = nullptr;
+  for (const Known& each : troubles)
+    if (!found && text.find(each.part) != text.npos) found = &each;
   if (found) {
     judged = {found->verdict, {found->errc, found->reason, found->text}};
   } else {

@@ -15,10 +15,8 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr Millis answer_within{1000};
 constexpr Millis between_maps{250};  // at least
 constexpr Millis touch_within{5000};
-constexpr std::size_t most_nodes = 1000;  // as many as a Cluster can have
 constexpr std::uint16_t nobody = 0xffff;
 
 class Cluster final : public Router {

@@ -14,6 +14,10 @@
 
 namespace holdfast::stores::redis {
 
+// For those that ask where servers are.
+inline constexpr Millis answer_within{1000};
+inline constexpr std::size_t most_nodes = 1000;  // as many as a Cluster can have
+
 struct Routing {
   const Options& options;
   Exchange& exchange;

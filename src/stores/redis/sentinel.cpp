@@ -16,10 +16,8 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr Millis answer_within{1000};
 constexpr Millis least_pause{50}, longest_pause{150};  // between two rounds of questions
 constexpr Millis watch_pause{1000};
-constexpr std::size_t most_nodes = 1000;
 constexpr std::string_view switched = "+switch-master";
 
 // True: host and port are those of a place.

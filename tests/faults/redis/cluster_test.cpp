@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace support;
 
-const std::string name = "the/name";
+const std::string wanted = "the/name";
 
 // A node that has all slots, as it says, and answers each script with an error.
 class HostileNode {
@@ -37,12 +37,12 @@ class HostileNode {
 };
 
 std::string to(const std::string& word, const std::string& address) {
-  const auto slot = stores::redis::slot_of(stores::redis::lock_key(name));
+  const auto slot = stores::redis::slot_of(stores::redis::lock_key(wanted));
   return word + " " + std::to_string(slot) + " " + address;
 }
 
-Result<Lease> tried(const std::string& url) {
-  return open(url, {.patience = 1s, .release_deadline = 50ms}).value().lock(name).try_acquire();
+Result<Lease> try_at(const std::string& url) {
+  return open(url, {.patience = 1s, .release_deadline = 50ms}).value().lock(wanted).try_acquire();
 }
 
 TEST(RedisHostileCluster, N23OneNodeSendsToItself) {
@@ -51,7 +51,7 @@ TEST(RedisHostileCluster, N23OneNodeSendsToItself) {
     const HostileNode* self = nullptr;
     const HostileNode node([&] { return to(word, self->address()); });
     self = &node;
-    const auto lease = tried(node.url());
+    const auto lease = try_at(node.url());
     ASSERT_TRUE(failed(lease, Errc::unavailable));
     EXPECT_EQ(lease.error().reason(), "moved") << lease.error().message();
     EXPECT_GE(node.scripts(), 2);
@@ -66,7 +66,7 @@ TEST(RedisHostileCluster, N23TwoNodesSendToEachOther) {
     const HostileNode second([&] { return to(word, first->address()); });
     const HostileNode node([&] { return to(word, second.address()); });
     first = &node;
-    EXPECT_TRUE(failed(tried(node.url()), Errc::unavailable));
+    EXPECT_TRUE(failed(try_at(node.url()), Errc::unavailable));
     EXPECT_GE(second.scripts(), 1);
     EXPECT_LE(node.scripts() + second.scripts(), 17);
   }
@@ -82,7 +82,7 @@ TEST(RedisHostileCluster, N23SentWhereNobodyIs) {
         std::string("ASK 99999 127.0.0.1:1")}) {
     SCOPED_TRACE(error);
     const HostileNode node([&] { return error; });
-    EXPECT_TRUE(failed(tried(node.url()), Errc::unavailable));
+    EXPECT_TRUE(failed(try_at(node.url()), Errc::unavailable));
   }
 }
 
@@ -90,7 +90,7 @@ TEST(RedisHostileCluster, N23NeverServed) {
   for (const std::string word : {"CLUSTERDOWN", "TRYAGAIN"}) {
     SCOPED_TRACE(word);
     const HostileNode node([&] { return word + " not now"; });
-    const auto lease = tried(node.url());
+    const auto lease = try_at(node.url());
     ASSERT_TRUE(failed(lease, Errc::unavailable));
     EXPECT_NE(lease.error().message().find(word + " not now"), std::string::npos)
         << lease.error().message();
