@@ -127,7 +127,7 @@ TEST_P(Names, HaveThePrefixOfTheUrlBeforeThem) {
 TEST_P(Names, AThousandAtOnce) {
   std::vector<Lease> leases;
   std::set<std::string> names;
-  for (int number = 0; number < 1000; ++number) {
+  for (int number = 0; number < scaled(1000); ++number) {
     const auto each = "many/" + std::to_string(number);
     auto lease = alice.lock(each, {.ttl = std::chrono::seconds(10)}).acquire();
     ASSERT_TRUE(succeeded(lease));
