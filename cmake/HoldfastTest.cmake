@@ -1,22 +1,32 @@
-# holdfast_add_test(<name> LABEL <label> SOURCES <files> [LINK <targets>])
+# holdfast_add_test(<name> LABEL <label> SOURCES <files> [LINK <targets>] [SANITIZED])
 #
-# A program of GoogleTest cases, each of which CTest runs in a process of its own.
+# A program of GoogleTest cases. CTest runs each of its suites in one process, or in one process per
+# row if the suite has rows: conformance.Loss/redis. tests/matrix.cmake says which of them run.
+# SANITIZED: ./dev asan and ./dev tsan build and run it too.
 function(holdfast_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;LINK")
-  # For what hangs: longer than any test is patient.
-  set(timeout 300)
-  if(HOLDFAST_SANITIZE)
-    set(timeout 900)
-  endif()
-
-  add_executable(${name} ${arg_SOURCES})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "LABEL" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES} $<TARGET_OBJECTS:holdfast_test_main>)
   set_target_properties(${name} PROPERTIES HOLDFAST_WAITS ON)
-  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest_main holdfast_private)
-  if(arg_LABEL MATCHES "^(unit|stores|conformance)$")
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest holdfast_private)
+  # gRPC's flags define a macro more, and the precompiled header was made without it.
+  if(NOT CMAKE_UNITY_BUILD AND NOT "holdfast_etcd_objects" IN_LIST arg_LINK)
+    target_precompile_headers(${name} REUSE_FROM holdfast_test_main)
+    # ccache needs it for what is compiled with a precompiled header.
+    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endif()
+  if(arg_SANITIZED)
     add_dependencies(holdfast_sanitized ${name})
   endif()
-  gtest_discover_tests(${name}
-    TEST_PREFIX ${arg_LABEL}.
-    NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout})
+
+  # The suites are listed when CTest starts, because the program is not built before.
+  set(include "${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake")
+  file(GENERATE OUTPUT "${include}" CONTENT
+    "set(program \"$<TARGET_FILE:${name}>\")
+set(label \"${arg_LABEL}\")
+set(sanitized \"${HOLDFAST_SANITIZE}\")
+set(built_sanitized \"${arg_SANITIZED}\")
+include(\"${PROJECT_SOURCE_DIR}/tests/matrix.cmake\")
+include(\"${PROJECT_SOURCE_DIR}/cmake/HoldfastSuites.cmake\")
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
 endfunction()

@@ -131,6 +131,7 @@ Running::Plan Cli::plan(const Words& arguments) const {
                       {"HOLDFAST_HELD", {}},
                       {"HOLDFAST_NAME", {}},
                       {"HOLDFAST_TOKEN", {}}};
+  plan.environment.insert(environment_.begin(), environment_.end());
   return plan;
 }
 
@@ -146,9 +147,9 @@ pid_t Cli::pid_in(const std::string& file) const {
   return text.empty() ? -1 : std::stoi(text);
 }
 
-Words Cli::witnessed(const std::string& then) const {
-  const auto script = "exec 8>" + path("oracle") + "; flock 8; echo $$ >" + path("pid.new") +
-                      "; mv " + path("pid.new") + " " + path("pid") + "; " + then;
+Words Cli::witnessed(const std::string& then, const std::string& ready) const {
+  const auto script = "exec 8>" + path("oracle") + "; flock 8; " + ready + "; echo $$ >" +
+                      path("pid.new") + "; mv " + path("pid.new") + " " + path("pid") + "; " + then;
   return {"sh", "-c", script};
 }
 

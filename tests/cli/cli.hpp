@@ -75,13 +75,15 @@ class Cli : public testing::Test {
   // A process that the command made, by the pid that it wrote to a file.
   pid_t pid_in(const std::string& file) const;
 
-  // A command that holds the file "oracle" locked for as long as it lives, and writes "up" and its
-  // pid.
-  Words witnessed(const std::string& then = "exec sleep 1000") const;
+  // A command that holds the file "oracle" locked for as long as it lives. When it is `ready`, it
+  // writes its pid.
+  Words witnessed(const std::string& then = "exec sleep 1000",
+                  const std::string& ready = ":") const;
   // A command that fails if any such command is alive.
   Words alone() const { return {"flock", "-n", path("oracle"), "true"}; }
 
   support::TempFolder folder_;
+  std::map<std::string, std::optional<std::string>> environment_;  // changes, for every plan
 };
 
 bool alive(pid_t process);

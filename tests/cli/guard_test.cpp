@@ -1,24 +1,46 @@
 // Goal: the command does not outlive its lease, whoever is killed or paused (P02 to P04, P08).
 // Method: the command holds a flock for as long as it lives, and the next holder's command fails if
 // it finds that flock taken. So the kernel, which knows nothing of holdfast, is the judge.
+// All of them live by a clock of their own, which a test sends ahead instead of waiting.
 #include "cli.hpp"
 
 #include <csignal>
 #include <fstream>
 #include <stdexcept>
 
+#include "holdfast/backend.hpp"
+#include "support/skewed_clock.hpp"
+#include "support/sqlite_client.hpp"
+
 namespace holdfast::cli_test {
 namespace {
 
+using namespace std::chrono_literals;
+
+// Of a lease of 30 s:
+constexpr auto renewal_is_due = 11s;
+constexpr auto half = 15s;
+constexpr auto grace_is_over = 6s;            // between the two signals
+constexpr Millis inside_the_margin = 2800ms;  // nobody may act, but it has not ended at the store
+constexpr auto past_ttl = 31s;
+
 class Guard : public Cli {
  protected:
+  void SetUp() override {
+    for (const auto& one : clock_.environment()) {
+      const auto name_end = one.find('=');
+      environment_[one.substr(0, name_end)] = one.substr(name_end + 1);
+    }
+  }
   // Starts a holder and, behind it in line, one that fails if the holder's command still lives.
-  // Throws if it cannot, for then there is nothing to test.
-  void begin(const Words& flags = {}, const std::string& then = "exec sleep 1000") {
-    first_ = start(Words{"run", "--ttl", "2s"} + flags + Words{"x", "--"} + witnessed(then));
+  // That one has a long lease, because a jump must not end it. Throws if it cannot, because then
+  // there is nothing to test.
+  void begin(const Words& flags = {}, const std::string& then = "exec sleep 1000",
+             const std::string& ready = ":") {
+    first_ = start(Words{"run"} + flags + Words{"x", "--"} + witnessed(then, ready));
     if (!first_->line().starts_with("acquired")) throw std::runtime_error("no first holder");
     command_ = pid_in("pid");
-    next_ = start(Words{"run", "--ttl", "2s", "x", "--"} + alone());
+    next_ = start(Words{"run", "--ttl", "10m", "x", "--"} + alone());
     if (next_->line() != "waiting") throw std::runtime_error("the next does not wait");
   }
   void next_is_alone() {
@@ -31,6 +53,20 @@ class Guard : public Cli {
     ASSERT_TRUE(eventually([&] { return state_of(process) == "T"; }));
   }
 
+  // When the lease of the first ends, as the store has it.
+  std::int64_t expiry() const {
+    return support::SqliteClient(path("locks.db"))
+        .number("SELECT expires_us FROM claims WHERE name = CAST(? AS BLOB) AND standing = 1", "x");
+  }
+
+  // So that it ends there this long from now; before any other jump.
+  void jump_before_expiry(Millis left) {
+    const auto now = BootClock::now().time_since_epoch();
+    const auto away = std::chrono::microseconds(expiry()) - now;
+    clock_.jump(std::chrono::duration_cast<Millis>(away) - left);
+  }
+
+  support::SkewedClock clock_;
   std::unique_ptr<Running> first_;
   std::unique_ptr<Running> next_;
   pid_t command_ = -1;
@@ -55,16 +91,23 @@ TEST_F(Guard, StopsTheCommandWhenTheSupervisorIsKilled) {
 }
 
 TEST_F(Guard, StopsAlsoACommandThatIgnoresTheFirstSignal) {
-  begin({}, "trap '' TERM; while :; do sleep 0.01; done");
+  begin({}, "while :; do sleep 0.01; done", "trap 'echo >" + path("ignored") + "' TERM");
   first_->signal(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(path("ignored")); }));
+  EXPECT_TRUE(alive(command_));
+  clock_.jump(grace_is_over);
   next_is_alone();
 }
 
 TEST_F(Guard, WaitsForTheWholeGroup) {
   begin({}, "(trap '' TERM; echo $(exec sh -c 'echo $PPID') >" + path("child") +
-                "; while :; do sleep 0.01; done) & wait");
+                "; exec sleep 1000) & wait");
   const auto grandchild = pid_in("child");
   first_->signal(SIGKILL);
+  // The guard knows that the command has ended when nothing of it is left.
+  EXPECT_TRUE(eventually([&] { return state_of(command_).empty(); }));
+  EXPECT_TRUE(alive(grandchild));
+  clock_.jump(grace_is_over);
   next_is_alone();
   EXPECT_FALSE(alive(grandchild));
 }
@@ -72,17 +115,26 @@ TEST_F(Guard, WaitsForTheWholeGroup) {
 TEST_F(Guard, StopsTheCommandWhenTheSupervisorIsPaused) {
   begin();
   stop(first_->pid());
+  // The guard goes on to renew, so it is not the lease that ends first.
+  const auto before = expiry();
+  clock_.jump(half);
+  ASSERT_TRUE(eventually([&] { return expiry() > before; }));
+  clock_.jump(half);
   next_is_alone();
   EXPECT_FALSE(first_->over());
   first_->signal(SIGCONT);
   EXPECT_EQ(first_->line(), "lost");
-  EXPECT_EQ(first_->wait().code, 76);
+  const auto outcome = first_->wait();
+  EXPECT_EQ(outcome.code, 76);
+  EXPECT_NE(outcome.err.find("stopped for longer than the ttl allows"), std::string::npos)
+      << outcome.err;
 }
 
 TEST_F(Guard, PausedWithEverythingElseKillsBeforeAnythingElse) {
   begin();
   const auto guard = first_->guard();
   for (const pid_t process : {first_->pid(), guard, command_}) stop(process);
+  clock_.jump(past_ttl);
   // The next enters while the command stands still; it does so with a flock of its own in its
   // hands.
   EXPECT_TRUE(next_->line_after("waiting").starts_with("acquired"));
@@ -101,9 +153,11 @@ TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsKilled) {
   EXPECT_EQ(first_->line(), "lost");
 }
 
+// Takes half of the margin of 3 s, which a paused guard has to come back.
 TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsPaused) {
   begin();
   stop(first_->guard());
+  jump_before_expiry(inside_the_margin);
   next_is_alone();
   EXPECT_EQ(first_->wait().code, 76);
   EXPECT_EQ(first_->line(), "lost");
@@ -130,11 +184,17 @@ TEST_F(Guard, LeavesTheLineWhenTheSupervisorOfAWaiterIsKilled) {
   EXPECT_TRUE(alive(command_));
 }
 
-TEST_F(Guard, KeepsTheLeaseOfACommandThatRunsForLongerThanTheTtl) {
-  auto run = start({"run", "--ttl", "3s", "x", "--", "sleep", "7"});
-  run->line();
-  EXPECT_EQ(run->line(), "released");
-  EXPECT_EQ(run->wait().code, 0);
+// By the real clock.
+class GuardClock : public Guard {
+ protected:
+  void SetUp() override {}
+};
+
+TEST_F(GuardClock, KeepsTheLeaseOfACommandThatRunsForLongerThanTheTtl) {
+  begin({"--ttl", "8s"}, "exec sleep 10");
+  next_is_alone();
+  EXPECT_EQ(first_->line(), "released");
+  EXPECT_EQ(first_->wait().code, 0);
 }
 
 class Tree : public Guard {
@@ -160,6 +220,9 @@ TEST_F(Tree, IsKilledWhenAskedFor) {
   begin({"--kill-tree"}, daemon());
   const auto daemon = pid_in("daemon");
   first_->signal(SIGKILL);
+  // While the command lives, the daemon is its child and may miss the first signal.
+  EXPECT_TRUE(eventually([&] { return !alive(command_); }));
+  clock_.jump(grace_is_over);
   next_is_alone();
   EXPECT_FALSE(alive(daemon));
 }
@@ -178,7 +241,7 @@ TEST_F(Tree, InANamespaceDiesWithTheGuard) {
     return;
   }
   EXPECT_EQ(allowed.code, 7) << allowed.err;
-  first_ = start(Words{"run", "--ttl", "2s", "--kill-tree=pidns", "x", "--"} +
+  first_ = start(Words{"run", "--kill-tree=pidns", "x", "--"} +
                  witnessed("setsid sleep 1000 8>&- & exec sleep 1000"));
   ASSERT_TRUE(first_->line().starts_with("acquired"));
   pid_in("pid");
@@ -206,8 +269,8 @@ TEST_F(Lost, ByBreakStopsTheCommandBeforeTheNextIsIn) {
 }
 
 TEST_F(Lost, ByBreakLetsTheCommandClearUp) {
-  begin({},
-        "trap 'echo cleared >" + path("cleared") + "; exit 0' TERM; while :; do sleep 0.01; done");
+  begin({}, "while :; do sleep 0.01; done",
+        "trap 'echo cleared >" + path("cleared") + "; exit 0' TERM");
   EXPECT_EQ(holdfast({"break", "x"}).code, 0);
   next_is_alone();
   EXPECT_EQ(first_->wait().code, 76);
@@ -237,6 +300,7 @@ TEST_F(Lost, OnlyWarnsWhenToldSo) {
 TEST_F(Lost, ByADeletedStoreStopsTheCommand) {
   begin();
   std::filesystem::remove(path("locks.db"));
+  clock_.jump(renewal_is_due);
   EXPECT_EQ(first_->line(), "lost");
   EXPECT_EQ(first_->wait().code, 76);
   EXPECT_FALSE(alive(command_));

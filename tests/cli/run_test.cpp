@@ -24,7 +24,7 @@ TEST_F(Run, ACommandEndedByASignalGives128AndItsNumber) {
 }
 
 TEST_F(Run, OptionsMayStandAnywhereBeforeTheSeparator) {
-  const Words flags = {"--store", store(), "--ttl", "5s"};
+  const Words flags = {"--store", store(), "--ttl", "45s"};
   const Words then = {"--", "printf", "%s.", "--ttl", "--", "-x"};
   for (const auto& order :
        {flags + Words{"run", "x"}, Words{"run"} + flags + Words{"x"}, Words{"run", "x"} + flags}) {
@@ -98,11 +98,11 @@ TEST_F(Run, TheEnvironmentTellsNameTokenAndStore) {
 }
 
 TEST_F(Run, StatusLinesTellEveryChange) {
-  auto first = start({"run", "--ttl", "5s", "x", "--", "sh", "-c", "read line <" + path("gate")});
   ::mkfifo(path("gate").c_str(), 0600);
+  auto first = start({"run", "--ttl", "45s", "x", "--", "sh", "-c", "read line <" + path("gate")});
   const auto acquired = first->line();
   EXPECT_TRUE(acquired.starts_with("acquired token=")) << acquired;
-  EXPECT_TRUE(acquired.ends_with(" ttl=5000ms")) << acquired;
+  EXPECT_TRUE(acquired.ends_with(" ttl=45000ms")) << acquired;
 
   auto busy = start({"run", "--no-wait", "x", "--", "true"});
   EXPECT_EQ(busy->line(), "busy");
@@ -166,11 +166,13 @@ TEST_F(Run, AScriptWithoutItsFirstLineRunsInTheShell) {
 }
 
 TEST_F(Run, PermitsLetSoManyInAndNoMore) {
-  auto first = start(Words{"run", "--permits", "1/2", "x", "--", "sleep", "1000"});
+  const auto script = "echo $$ >" + path("pid") + "; exec sleep 1000";
+  auto first = start(Words{"run", "--permits", "1/2", "x", "--", "sh", "-c", script});
   auto second = start(Words{"run", "--permits=1/2", "x", "--", "sleep", "1000"});
   EXPECT_TRUE(first->line().starts_with("acquired"));
   EXPECT_TRUE(second->line().starts_with("acquired"));
   EXPECT_EQ(holdfast({"run", "--no-wait", "--permits", "1/2", "x", "--", "true"}).code, 75);
+  pid_in("pid");
   first->signal(SIGTERM);
   EXPECT_EQ(first->wait().code, 128 + SIGTERM);
   EXPECT_EQ(holdfast({"run", "--no-wait", "--permits", "1/2", "x", "--", "true"}).code, 0);

@@ -26,8 +26,11 @@ TEST_P(Signal, EndsTheWaitAndLeavesTheLine) {
   auto waiter = start({"run", "x", "--", "touch", path("ran")});
   EXPECT_EQ(waiter->line(), "waiting");
   EXPECT_TRUE(eventually([&] { return holdfast({"ls"}).out.find("waits") != std::string::npos; }));
+  const auto guard = waiter->guard();
   waiter->signal(GetParam());
   EXPECT_EQ(waiter->wait().code, 128 + GetParam());
+  // A guard that is slow to leave is not waited for.
+  EXPECT_TRUE(eventually([&] { return !alive(guard); }));
   EXPECT_EQ(holdfast({"ls"}).out.find("waits"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path("ran")));
 }

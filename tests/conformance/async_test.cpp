@@ -75,7 +75,8 @@ TEST_P(Async, TenThousandWaitWithoutThreads) {
   EXPECT_EQ(outcome->ended(), 0);
   EXPECT_LE(own_status("Threads"), threads + GetParam().pool);
   if (GetParam().pool == 0) {
-    EXPECT_LE(own_status("Threads"), 8 + (sanitized ? 1 : 0));  // A sanitizer has one of its own.
+    // A sanitizer has one of its own. Those of the cases before this one may still be ending.
+    EXPECT_TRUE(eventually([&] { return own_status("Threads") <= 8 + (sanitized ? 1 : 0); }));
   }
   ASSERT_TRUE(succeeded(held->release()));
   EXPECT_TRUE(eventually([&] { return outcome->granted == many; }, 3 * patient))
@@ -114,10 +115,15 @@ TEST_P(Async, ADeadlineEndsTheWait) {
   auto outcome = std::make_shared<Outcome>();
   const auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
-  for (const auto& client : {alice, bob})
-    for (const auto wait : {0ms, 50ms, 300ms})
-      enter(client.lock(name, {.wait = wait}), {}, outcome);
-  EXPECT_TRUE(eventually([&] { return outcome->busy == 6; }));
+  EXPECT_TRUE(eventually([&] {  // On a machine that stood still, the store was silent: again.
+    outcome = std::make_shared<Outcome>();
+    for (const auto& client : {alice, bob})
+      for (const auto wait : {0ms, 50ms, 300ms})
+        enter(client.lock(name, {.wait = wait}), {}, outcome);
+    EXPECT_TRUE(eventually([&] { return outcome->ended() == 6; }));
+    EXPECT_EQ(outcome->granted, 0);
+    return outcome->busy == 6;
+  }));
   EXPECT_TRUE(eventually([&] { return listed(alice, name).size() == 1; }));
 }
 
@@ -215,10 +221,10 @@ TEST_P(Async, ALeaseDoesNotBlockItsDestructor) {
   ASSERT_TRUE(lease->has_value());
   EXPECT_TRUE((*lease)->valid());
   alice.inject({.fault = Fault::silence, .calls = releases, .count = for_good});
-  const auto start = std::chrono::steady_clock::now();
   lease->reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, patient / 2);
+  EXPECT_LE(alice.injected(), 1);  // Until its deadline, there would have been many.
   alice.heal();
+  jump(6s);  // What was never answered is over, and tried again.
   EXPECT_TRUE(succeeded(take_at_once(world.client(), name)));
 }
 

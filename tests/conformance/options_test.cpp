@@ -38,7 +38,13 @@ TEST_P(Options, Ttl) {
   refuses({.ttl = forever});
   refuses({.ttl = world.traits().ttl_min - 1ms});
   refuses({.ttl = world.traits().ttl_max + 1ms});
-  takes({.ttl = world.traits().ttl_min});
+  // It may be over before the answer to it is here, so this one is tried more than once.
+  const auto least_ttl = alice.store().lock(name, {.ttl = world.traits().ttl_min});
+  EXPECT_TRUE(eventually([&] {
+    const auto lease = least_ttl.acquire();
+    return lease || lease.error().errc() == Errc::invalid;
+  }));
+  EXPECT_FALSE(failed(least_ttl.acquire(), Errc::invalid));
   takes({.ttl = world.traits().ttl_max});
 }
 
@@ -68,9 +74,9 @@ TEST_P(Options, LockDelay) {
 TEST_P(Options, Margin) {
   refuses({.margin = -1ms});
   refuses({.margin = least});
-  refuses({.ttl = 2s, .margin = 2s});
-  refuses({.ttl = 2s, .margin = forever});
-  takes({.ttl = 2s, .margin = 500ms});
+  refuses({.ttl = 30s, .margin = 30s});
+  refuses({.ttl = 30s, .margin = forever});
+  takes({.ttl = 30s, .margin = 10s});
 }
 
 TEST_P(Options, Label) {

@@ -156,9 +156,10 @@ TEST_P(Reentry, ComesBeforeThoseWhoWait) {
 
 TEST_P(Reentry, AfterALossIsRefused) {
   FaultyClient alice(world.url());
-  const auto lock = alice.store().lock(name, {.ttl = 700ms});
+  const auto lock = alice.store().lock(name);
   lock.lock();
   alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
+  jump(past_ttl);
   ASSERT_TRUE(eventually([&] { return alice.store().stats().lost == 1; }));
   alice.heal();
   const auto code = [&] {
@@ -178,10 +179,11 @@ TEST_P(Reentry, AfterALossIsRefused) {
 
 TEST_P(Reentry, OfAHandleAfterALossIsRefused) {
   FaultyClient alice(world.url());
-  const auto lock = alice.store().lock(name, {.ttl = 700ms, .owner = Owner::fresh()});
+  const auto lock = alice.store().lock(name, {.owner = Owner::fresh()});
   auto first = lock.acquire();
   ASSERT_TRUE(succeeded(first));
   alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
+  jump(past_ttl);
   ASSERT_TRUE(eventually([&] { return alice.store().stats().lost == 1; }));
   alice.heal();
   EXPECT_TRUE(failed(lock.try_acquire(), Errc::lost));

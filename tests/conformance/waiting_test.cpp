@@ -80,14 +80,15 @@ TEST_P(Waiting, CostsTheStoreAFewCallsAHandover) {
 TEST_P(Waiting, SurvivesLostMessages) {
   FaultyClient alice(world.url());
   const auto bob = world.client();
-  auto held = bob.lock(name, {.ttl = 2s}).acquire();
+  auto held = bob.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   alice.lose_hints(true);
   std::atomic<bool> granted = false;
   std::jthread waiter(
-      [&] { granted = alice.store().lock(name, {.ttl = 2s}).acquire().has_value(); });
+      [&] { granted = alice.store().lock(name, {.ttl = 15s}).acquire().has_value(); });
   ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1 || !world.traits().queues; }));
   ASSERT_TRUE(succeeded(held->release()));
+  jump(10s);  // More than half of its ttl ± 25 %: it asks again.
   EXPECT_TRUE(eventually([&] { return granted.load(); }));
 }
 
@@ -105,8 +106,11 @@ TEST_P(Waiting, AsksAgainEverywhereWhereMessagesWereMissed) {
     waiters.emplace_back([&, lock = alice.store().lock(each, {.ttl = held_long})] {
       granted += lock.try_acquire_for(2 * patient).has_value() ? 1 : 0;
     });
-  for (const auto& each : names)
+  for (const auto& each : names) {
     ASSERT_TRUE(eventually([&] { return waiting(bob, each) == 1 || !world.traits().queues; }));
+    // Answered when the ask of the one in line is, so that no release becomes its answer.
+    ASSERT_TRUE(failed(alice.store().lock(each).try_acquire(), Errc::busy));
+  }
   alice.lose_hints(true);
   for (auto& lease : held) ASSERT_TRUE(succeeded(lease.release()));
   const int asked = alice.seen(asks);
@@ -247,23 +251,23 @@ TEST_P(Waiting, SkipsTheDead) {
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   Peer doomed(world.url()), survivor(world.url());
-  doomed.start_acquire(name, "ttl=1500");
+  doomed.start_acquire(name);
   ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1 || !world.traits().queues; }));
-  survivor.start_acquire(name, "ttl=1500");
+  survivor.send("beside acquire " + name);
   ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 2 || !world.traits().queues; }));
   doomed.kill();
   ASSERT_TRUE(succeeded(held->release()));
-  survivor.acquired();
+  const auto wake = "jump " + std::to_string(past_asking.count());
+  int woken = 0;
+  ASSERT_TRUE(world.bury(doomed.pid(), name, [&] {
+    survivor.send(wake);
+    ++woken;
+  }));
+  std::string answer;
+  for (int line = 0; line <= woken; ++line)
+    if (const auto said = survivor.read(); said != "ok") answer = said;
+  EXPECT_EQ(answer.substr(0, 5), "held ");
   EXPECT_EQ(survivor.ask("valid " + name), "yes");
-}
-
-// Who waits at a store that holds still is not granted by its own patience; it goes on waiting.
-TEST_P(Waiting, LastsLongerThanPatienceWhereTheStoreAnswers) {
-  const auto alice = world.client({.patience = 500ms});
-  const auto bob = world.client();
-  const auto held = bob.lock(name).acquire();
-  ASSERT_TRUE(succeeded(held));
-  EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(1500ms), Errc::busy));
 }
 
 // A store that keeps no line and sends nothing is asked again, at the pace that the user chose.
@@ -282,7 +286,7 @@ TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
     ASSERT_TRUE(succeeded(held));
     std::jthread waiter([&] { EXPECT_TRUE(succeeded(alice.store().lock(name).acquire())); });
     ASSERT_TRUE(eventually([&] { return alice.seen(asks) >= 3; }));
-    EXPECT_TRUE(failed(alice.store().lock(name).try_acquire_for(shortly), Errc::busy));
+    EXPECT_TRUE(failed(alice.store().lock(name).try_acquire(), Errc::busy));
     ASSERT_TRUE(succeeded(held->release()));
     waiter.join();
     EXPECT_TRUE(eventually_nothing_left(bob, name));
@@ -297,6 +301,20 @@ TEST_P(Waiting, AnUnfairAskMayBeGrantedBeforeOthers) {
     const auto lease = (round % 2 == 0 ? alice : bob).lock(name, {.fair = false}).acquire();
     EXPECT_TRUE(succeeded(lease));
   }
+}
+
+class WaitingClock : public Waiting {};
+HOLDFAST_ON_EVERY_STORE(WaitingClock);
+
+// A waiter outlasts its own patience as long as the store answers; it goes on waiting.
+TEST_P(WaitingClock, LastsLongerThanPatienceWhereTheStoreAnswers) {
+  const auto alice = world.client({.patience = 3s});
+  const auto bob = world.client();
+  const auto held = bob.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(6s), Errc::busy));
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 5900ms);
 }
 
 }  // namespace

@@ -2,6 +2,14 @@
 // threads or memory run out, and that none of them runs out by itself.
 // Method: a peer process takes them from itself, one by one, until there are enough.
 
+#include <malloc.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "faults/outlives.hpp"
 #include "support/files.hpp"
 #include "support/peer.hpp"
 #include "support/results.hpp"
@@ -19,39 +27,60 @@ class ResourceFaults : public Conformance {
   static bool unavailable(const std::string& answer) {
     return answer.starts_with("error unavailable");
   }
+
+  std::string name_of(int worker) const { return name + "/" + std::to_string(worker); }
+
+  // Tries one number after the other, until one is enough. Some at a time, because most of them
+  // wait for an answer that never comes.
+  static void try_each(int from, int below,
+                       const std::function<bool(int worker, int number)>& is_enough) {
+    std::atomic<int> next = from;
+    std::atomic<bool> enough = false;
+    {
+      std::vector<std::jthread> workers;
+      for (int worker = 0; worker < 4; ++worker)
+        workers.emplace_back([&, worker] {
+          for (int number = next++; number < below && !enough; number = next++) {
+            const testing::ScopedTrace trace(__FILE__, __LINE__, number);
+            if (is_enough(worker, number)) enough = true;
+          }
+        });
+    }
+    EXPECT_TRUE(enough);
+  }
+
+  // What is expected to fail, as soon as a store may be called silent.
+  static constexpr auto in_vain = " wait=600";
 };
 HOLDFAST_ON_EVERY_STORE(ResourceFaults);
 
 TEST_P(ResourceFaults, R01TooFewDescriptorsToBegin) {
-  bool refused_once = false;
-  for (int limit = 3;; ++limit) {
-    SCOPED_TRACE(limit);
-    ASSERT_LT(limit, 100);
+  std::atomic<bool> refused_once = false;
+  try_each(3, 100, [&](int worker, int limit) {
+    const auto wanted = name_of(worker);
     Peer peer(world.url());
-    ASSERT_EQ(peer.ask("descriptors " + std::to_string(limit)), "ok");
-    const auto answer = peer.ask("acquire " + name + " ttl=2000 wait=1000");
-    if (held(answer)) break;
+    EXPECT_EQ(peer.ask("descriptors " + std::to_string(limit)), "ok");
+    const auto answer = peer.ask("acquire " + wanted + in_vain);
+    if (held(answer)) return peer.ask("release " + wanted) == "released";
     refused_once = true;
     EXPECT_TRUE(unavailable(answer)) << answer;
-    ASSERT_EQ(peer.ask("descriptors 256"), "ok");
-    ASSERT_TRUE(eventually([&] { return peer.ask("listed " + name) == "0"; }));
-    // As soon as there are enough.
-    const auto again = peer.ask("acquire " + name + " ttl=2000 wait=1000");
-    ASSERT_TRUE(held(again)) << again;
-    EXPECT_EQ(peer.ask("release " + name), "released");
-  }
+    EXPECT_EQ(peer.ask("descriptors 256"), "ok");
+    EXPECT_TRUE(eventually([&] { return peer.ask("listed " + wanted) == "0"; }));
+    const auto again = peer.ask("acquire " + wanted);  // As soon as there are enough.
+    EXPECT_TRUE(held(again)) << again;
+    EXPECT_EQ(peer.ask("release " + wanted), "released");
+    return false;
+  });
   EXPECT_TRUE(refused_once);
 }
 
 TEST_P(ResourceFaults, R01NoDescriptorsLeftWhileHolding) {
   Peer peer(world.url());
-  peer.acquire(name, "ttl=2000");
+  peer.acquire(name);
   ASSERT_EQ(peer.ask("no_descriptors"), "ok");
-  const auto another = peer.ask("acquire " + name + "/2 ttl=2000 wait=1000");
+  const auto another = peer.ask("acquire " + name + "/2" + in_vain);
   EXPECT_TRUE(held(another) || unavailable(another)) << another;
-  const auto renewals = [&] { return world.renewals(std::stoul(peer.ask("renewed"))); };
-  const auto before = renewals();
-  ASSERT_TRUE(eventually([&] { return renewals() >= before + 4; }));
+  EXPECT_TRUE(outlives_its_ttl(peer, name, world));
   EXPECT_EQ(peer.ask("valid " + name), "yes");
   EXPECT_EQ(peer.ask("release " + name), "released");
 }
@@ -68,41 +97,43 @@ TEST_P(ResourceFaults, R02NoThreads) {
 }
 
 TEST_P(ResourceFaults, R03EachAllocationFailsOnce) {
-  Peer peer(world.url());
-  peer.acquire(name + "/first");  // What is allocated once and for all is not meant here.
-  for (int nth = 1;; ++nth) {
-    SCOPED_TRACE(nth);
-    ASSERT_LT(nth, 200);
-    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + name + " wait=1000");
+  std::map<int, Peer> peers;
+  for (int worker = 0; worker < 4; ++worker) {
+    auto& peer = peers.try_emplace(worker, world.url()).first->second;
+    peer.acquire(name_of(worker) + "/first");  // What is allocated once and for all is not meant.
+  }
+  try_each(1, 200, [&](int worker, int nth) {
+    auto& peer = peers.at(worker);
+    const auto wanted = name_of(worker);
+    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + wanted + in_vain);
     if (held(answer)) {
-      EXPECT_EQ(peer.ask("release " + name), "released");
+      EXPECT_EQ(peer.ask("release " + wanted), "released");
     } else {
       EXPECT_TRUE(answer == "bad_alloc" || unavailable(answer)) << answer;
     }
-    ASSERT_TRUE(eventually([&] { return peer.ask("listed " + name) == "1"; }))
-        << peer.ask("listed " + name) << " instead of the first one alone; after " << answer;
-    if (answer.ends_with("unharmed")) break;
-  }
+    EXPECT_TRUE(eventually([&] { return peer.ask("listed " + wanted) == "1"; }))
+        << peer.ask("listed " + wanted) << " instead of the first one alone; after " << answer;
+    return held(answer) && answer.ends_with("unharmed");
+  });
 }
 
 TEST_P(ResourceFaults, R03EachAllocationOfTheFirstAcquireFailsOnce) {
-  for (int nth = 1;; ++nth) {
-    SCOPED_TRACE(nth);
-    ASSERT_LT(nth, 400);
+  try_each(1, 400, [&](int worker, int nth) {
+    const auto wanted = name_of(worker);
     Peer peer(world.url());
-    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + name + " wait=1000");
+    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + wanted + in_vain);
     EXPECT_TRUE(held(answer) || answer == "bad_alloc" || unavailable(answer)) << answer;
     if (held(answer)) {
-      EXPECT_EQ(peer.ask("release " + name), "released");
+      EXPECT_EQ(peer.ask("release " + wanted), "released");
     }
-    ASSERT_TRUE(eventually([&] { return peer.ask("listed " + name) == "0"; }));
-    if (answer.ends_with("unharmed")) break;
-  }
+    EXPECT_TRUE(eventually([&] { return peer.ask("listed " + wanted) == "0"; }));
+    return held(answer) && answer.ends_with("unharmed");
+  });
 }
 
 TEST_P(ResourceFaults, R03EachAllocationOfARefusalFailsOnce) {
   Peer peer(world.url());
-  peer.acquire(name, "ttl=2000");
+  peer.acquire(name);
   for (const std::string how : {"wait=0", "wait=20", "permits=1/3"}) {
     for (int nth = 1;; ++nth) {
       SCOPED_TRACE(how + " " + std::to_string(nth));
@@ -116,42 +147,51 @@ TEST_P(ResourceFaults, R03EachAllocationOfARefusalFailsOnce) {
   EXPECT_TRUE(eventually([&] { return peer.ask("listed " + name) == "1"; }));
 }
 
-// On threads of ours.
+// On our own threads. Whatever failed, the next attempt makes up for it.
 TEST_P(ResourceFaults, R03AnAllocationOfARenewalFailsOnce) {
-  Peer peer(world.url());
-  peer.acquire(name, "ttl=2000");
-  const auto renewals = [&] { return world.renewals(std::stoul(peer.ask("renewed"))); };
+  const bool by_claim = world.traits().validity == Validity::claim;
+  std::vector<std::jthread> holders;
   for (const int nth : {1, 2, 4, 8, 16, 32}) {
-    SCOPED_TRACE(nth);
-    ASSERT_EQ(peer.ask("starve_others " + std::to_string(nth)), "ok");
-    const auto before = renewals();
-    ASSERT_TRUE(
-        eventually([&] { return peer.ask("starved") == "yes" || renewals() > before + 2; }));
-    const auto after = renewals();
-    ASSERT_TRUE(eventually([&] { return renewals() > after; }));
-    EXPECT_EQ(peer.ask("valid " + name), "yes");
+    holders.emplace_back([&, nth] {
+      const testing::ScopedTrace trace(__FILE__, __LINE__, nth);
+      const auto wanted = name_of(nth);
+      Peer peer(world.url());
+      peer.acquire(wanted);
+      EXPECT_EQ(peer.ask("starve_others " + std::to_string(nth)), "ok");
+      const auto starved = [&] { return peer.ask("starved") == "yes"; };
+      const auto renewed = [&] { return left(peer, wanted) > lasts(world) * 2 / 3; };
+      const auto renewed_again = [&] {
+        peer.ask("jump " + std::to_string(past_renewal.count()));
+        if (!eventually(renewed, 300ms) && by_claim) peer.ask("jump 3000");
+        return eventually(renewed);
+      };
+      for (int due = 0; due < 3 && !starved(); ++due) EXPECT_TRUE(renewed_again());
+      EXPECT_TRUE(renewed_again());
+      EXPECT_EQ(peer.ask("valid " + wanted), "yes");
+      EXPECT_EQ(peer.ask("release " + wanted), "released");
+    });
   }
-  EXPECT_EQ(peer.ask("release " + name), "released");
 }
 
 TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
   const auto alice = world.client();
-  // As many as there is time for, and so many at least.
-  const auto cycle = [&](int least, int most, Millis time) {
-    const auto enough = std::chrono::steady_clock::now() + time;
-    for (int done = 0; done < least || (done < most && std::chrono::steady_clock::now() < enough);
-         ++done)
+  const auto cycle = [&](int count) {
+    for (int done = 0; done < count; ++done)
       EXPECT_TRUE(succeeded(alice.lock(name + std::to_string(done % 100)).acquire()));
   };
-  cycle(100, 2000, 3s);
+  cycle(200);
   const auto memory = own_status("VmRSS");
+  const auto heap = mallinfo2().uordblks;
   const auto descriptors = open_descriptors();
   const auto threads = own_status("Threads");
-  cycle(scaled(1000), 100'000, 10s);
+  cycle(scaled(4000));
   EXPECT_EQ(open_descriptors(), descriptors);
   EXPECT_LE(own_status("Threads"), threads + GetParam().pool);
   if (!sanitized) {  // A sanitizer keeps what was freed.
     EXPECT_LT(own_status("VmRSS"), memory + 2048);
+    // Less than the least room for each cycle; but a client library may keep some for later.
+    const std::size_t kept = GetParam().pool > 0 ? 400 : 100;
+    EXPECT_LT(mallinfo2().uordblks, heap + kept * 1024);
   }
   EXPECT_TRUE(eventually([&] { return alice.list().value().empty(); }));
 }

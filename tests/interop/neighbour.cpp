@@ -16,32 +16,38 @@ class ZooKeeperGround final : public Ground {
   std::string url() const override {
     return server_.url() + "?tick=200ms&session=" + std::to_string(session.count()) + "ms";
   }
-  std::string name() const override { return "/interop/name"; }
-  std::size_t in_line() override { return client_.children(name()).size(); }
-  std::uint64_t first() override {
-    const auto sequence = [](const std::string& child) { return child.substr(child.size() - 10); };
-    const auto children = client_.children(name());
-    const auto child = std::ranges::min(children, {}, sequence);
-    return static_cast<std::uint64_t>(client_.exists(name() + "/" + child).value().czxid);
+  std::string name(int of_case) const override { return "/interop/" + std::to_string(of_case); }
+  std::size_t in_line(const std::string& name) const override {
+    return server_.client().children(name).size();
   }
+  std::uint64_t first(const std::string& name) const override {
+    const auto sequence = [](const std::string& child) { return child.substr(child.size() - 10); };
+    auto client = server_.client();
+    const auto children = client.children(name);
+    const auto child = std::ranges::min(children, {}, sequence);
+    return static_cast<std::uint64_t>(client.exists(name + "/" + child).value().czxid);
+  }
+  void end_first(const std::string& name) const override { end_holder_of(server_, name); }
 
  private:
   const ZooKeeperServer server_{{.java = {"-Dzookeeper.forceSync=no"}}};
-  ZooKeeperClient client_{server_.port()};
 };
 
 class EtcdGround final : public Ground {
  public:
   std::string address() const override { return server_.address(); }
   std::string url() const override { return server_.url(); }
-  std::string name() const override { return "interop/name"; }
-  std::size_t in_line() override { return numbers().size(); }
-  std::uint64_t first() override { return std::ranges::min(numbers()); }
+  std::string name(int of_case) const override { return "interop/" + std::to_string(of_case); }
+  std::size_t in_line(const std::string& name) const override { return numbers(name).size(); }
+  std::uint64_t first(const std::string& name) const override {
+    return std::ranges::min(numbers(name));
+  }
+  void end_first(const std::string& name) const override { server_.end_first(name + "/"); }
 
  private:
-  std::vector<std::uint64_t> numbers() const {
+  std::vector<std::uint64_t> numbers(const std::string& name) const {
     constexpr std::string_view field = "\"CreateRevision\" : ";
-    std::istringstream lines(server_.ctl({"get", "--prefix", name() + "/", "--write-out=fields"}));
+    std::istringstream lines(server_.ctl({"get", "--prefix", name + "/", "--write-out=fields"}));
     std::vector<std::uint64_t> all;
     for (std::string line; std::getline(lines, line);)
       if (line.starts_with(field)) all.push_back(std::stoull(line.substr(field.size())));
@@ -85,14 +91,17 @@ Neighbour::Neighbour(const NeighbourCase& row, const Ground& ground)
         command.push_back(ground.address());
         command.push_back(std::to_string(session.count()));
         return command;
-      }()),
-      kind_(row.kind),
-      name_(ground.name()) {}
+      }()) {}
 
 bool Neighbour::ready() try {
   return read(Millis(220'000)) == "ready";  // It may have to be fetched first.
 } catch (const std::exception&) {
   return false;
+}
+
+void Neighbour::meet(std::string name, std::string kind) {
+  name_ = std::move(name);
+  kind_ = std::move(kind);
 }
 
 void Neighbour::start_acquire(const std::string& kind, Millis wait) {
@@ -105,11 +114,6 @@ std::uint64_t Neighbour::acquired() {
   return std::stoull(answer.substr(5));
 }
 
-bool Neighbour::busy(Millis wait) {
-  start_acquire(kind_, wait);
-  return read() == "busy";
-}
-
 void Neighbour::release() {
   if (const auto answer = ask("release " + name_); answer != "released")
     throw std::runtime_error("the neighbour says: " + answer);
@@ -118,5 +122,24 @@ void Neighbour::release() {
 void Neighbour::start_visits(const std::string& folder, int rounds) {
   send("visit " + name_ + " " + kind_ + " " + folder + " " + std::to_string(rounds));
 }
+
+const Ground& Neighbourhood::ground(const NeighbourCase& row) {
+  auto& ground = grounds_[row.store];
+  if (!ground) ground = row.ground();
+  return *ground;
+}
+
+Neighbour* Neighbourhood::neighbour(const NeighbourCase& row, std::size_t nth) {
+  const auto [at, fresh] = neighbours_[row.command].try_emplace(nth);
+  auto& it = at->second;
+  const bool died = it && it->wait(Millis(0));
+  if (fresh || died) {
+    it = std::make_unique<Neighbour>(row, ground(row));
+    if (!it->ready()) it.reset();  // Once is enough: it may take minutes to find out.
+  }
+  return it.get();
+}
+
+void Neighbourhood::forget(const NeighbourCase& row) { neighbours_.erase(row.command); }
 
 }  // namespace holdfast::support

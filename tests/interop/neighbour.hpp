@@ -4,8 +4,11 @@
 //   acquire NAME KIND WAIT           held NUMBER | busy (KIND: mutex, read, write; WAIT in seconds)
 //   release NAME                     released
 //   visit NAME KIND FOLDER ROUNDS    clean | intruder: acquires, visits a Witness, releases
+//
+// Servers and neighbours take long to start, so all cases share them: a case has a name of its own.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +17,7 @@
 
 namespace holdfast::support {
 
-inline constexpr Millis session{2'000};  // so long its locks outlive it, and ours us
+inline constexpr Millis session{20'000};  // so long its locks outlive it, and ours us
 
 // The server where we meet, and who stands in line there, whoever they are.
 class Ground {
@@ -22,9 +25,12 @@ class Ground {
   virtual ~Ground() = default;
   virtual std::string address() const = 0;
   virtual std::string url() const = 0;
-  virtual std::string name() const = 0;  // one that is a name for all
-  virtual std::size_t in_line() = 0;
-  virtual std::uint64_t first() = 0;  // the number of the first in line
+  virtual std::string name(int of_case) const = 0;  // one that is a name for all
+  virtual std::size_t in_line(const std::string& name) const = 0;
+  virtual std::uint64_t first(
+      const std::string& name) const = 0;  // the number of the first in line
+  // Its session or lease is over, as it would be a while after its death.
+  virtual void end_first(const std::string& name) const = 0;
 };
 
 struct NeighbourCase {
@@ -43,19 +49,37 @@ class Neighbour : public Process {
   Neighbour(const NeighbourCase& row, const Ground& ground);
   bool ready();  // false: it could not be installed
 
+  // From now on this is the lock that is meant.
+  void meet(std::string name, std::string kind);
+  void start_acquire() { start_acquire(kind_); }
   void start_acquire(const std::string& kind, Millis wait = patient);
   std::uint64_t acquired();  // its own number; throws if it is busy
   std::uint64_t acquire() {
-    start_acquire(kind_);
+    start_acquire();
     return acquired();
   }
-  bool busy(Millis wait);
+  void start_brief_acquire() { start_acquire(kind_, Millis(1'000)); }
+  bool busy() { return read() == "busy"; }
   void release();
   void start_visits(const std::string& folder, int rounds);
 
  private:
   std::string kind_;
   std::string name_;
+};
+
+// The grounds and neighbours of a process. A neighbour is had by one case at a time.
+class Neighbourhood {
+ public:
+  const Ground& ground(const NeighbourCase& row);
+  // Null if it cannot be had: it could not be installed.
+  Neighbour* neighbour(const NeighbourCase& row, std::size_t nth);
+  void forget(const NeighbourCase& row);  // they are not to be trusted any more
+
+ private:
+  using Neighbours = std::map<std::size_t, std::unique_ptr<Neighbour>>;
+  std::map<std::string, std::unique_ptr<Ground>> grounds_;     // by store
+  std::map<std::vector<std::string>, Neighbours> neighbours_;  // by command
 };
 
 }  // namespace holdfast::support

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "holdfast/holdfast.hpp"
+#include "support/own_clock.hpp"
 #include "support/redis/server.hpp"
 #include "support/results.hpp"
 #include "support/witness.hpp"
@@ -17,22 +18,34 @@ using namespace support;
 
 class RedisPy : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::string here = HOLDFAST_INTEROP;
-    const std::string venv = HOLDFAST_INTEROP_BUILD "/redis_py";
-    peer = std::make_unique<Process>(std::vector<std::string>{
-        here + "/python", "redis", venv, here + "/redis_py.py", std::to_string(server.port())});
+  static void SetUpTestSuite() {
+    const std::string here = HOLDFAST_INTEROP, built = HOLDFAST_INTEROP_BUILD;
+    server_ = std::make_unique<RedisServer>();
+    peer_ = std::make_unique<Process>(
+        std::vector<std::string>{here + "/python", "redis", built + "/redis_py",
+                                 here + "/redis_py.py", std::to_string(server_->port())});
     try {
-      if (peer->read(Millis(150'000)) == "ready") return;
+      if (peer_->read(Millis(150'000)) == "ready") return;  // It may have to be fetched first.
     } catch (const std::exception&) {
     }
-    GTEST_SKIP() << "redis-py could not be installed into " << venv;
+    peer_.reset();
+  }
+  static void TearDownTestSuite() {
+    peer_.reset();
+    server_.reset();
+  }
+  void SetUp() override {
+    if (!peer) GTEST_SKIP() << "redis-py could not be installed";
   }
 
-  RedisServer server;
-  std::unique_ptr<Process> peer;
+  RedisServer& server = *server_;
+  Process* const peer = peer_.get();
   const Store alice = open(server.url() + "?dialect=string").value();
-  const std::string name = "the/name";
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+
+ private:
+  static inline std::unique_ptr<RedisServer> server_;
+  static inline std::unique_ptr<Process> peer_;
 };
 
 TEST_F(RedisPy, HoldsAndWeWait) {
@@ -44,10 +57,15 @@ TEST_F(RedisPy, HoldsAndWeWait) {
 }
 
 TEST_F(RedisPy, WaitsWhileWeHold) {
-  auto lease = alice.lock(name, {.ttl = 1s}).acquire();
+  auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   EXPECT_EQ(lease->token().value, 0U);
-  EXPECT_EQ(peer->ask("acquire " + name + " 60 2"), "busy");  // longer than our ttl
+  auto redis = server.client();
+  const auto left = [&] { return redis.command({"PTTL", name}).integer; };
+  redis.command({"PEXPIRE", name, "20000"});
+  jump(11s);  // A third of its ttl has passed for us: it is renewed at the server.
+  EXPECT_TRUE(eventually([&] { return left() > 20'000; }));
+  EXPECT_EQ(peer->ask("acquire " + name + " 60 0.2"), "busy");
   EXPECT_TRUE(lease->valid());
   peer->send("acquire " + name + " 60 60");
   EXPECT_TRUE(succeeded(lease->release()));
@@ -55,8 +73,10 @@ TEST_F(RedisPy, WaitsWhileWeHold) {
 }
 
 TEST_F(RedisPy, CannotReleaseWhatItLostToUs) {
-  ASSERT_EQ(peer->ask("acquire " + name + " 0.5 0"), "held");
-  auto lease = alice.lock(name).acquire();  // when that has expired
+  ASSERT_EQ(peer->ask("acquire " + name + " 60 0"), "held");
+  EXPECT_TRUE(failed(alice.lock(name).try_acquire(), Errc::busy));
+  server.client().command({"PEXPIRE", name, "0"});
+  auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   EXPECT_EQ(peer->ask("release " + name), "not_owned");
   EXPECT_TRUE(lease->valid());

@@ -14,6 +14,9 @@ using namespace support;
 
 class EtcdDialect : public testing::Test {
  protected:
+  static void SetUpTestSuite() { server_ = std::make_unique<EtcdServer>(); }
+  static void TearDownTestSuite() { server_.reset(); }
+  EtcdDialect() { server.clear(); }
   std::unique_ptr<Process> etcdctl_lock(const std::string& command) const {
     return std::make_unique<Process>(
         std::vector<std::string>{"etcdctl", "--endpoints=" + server.address(), "lock", "--", name,
@@ -23,10 +26,13 @@ class EtcdDialect : public testing::Test {
   std::string flag(const char* file) const { return (folder.path() / file).string(); }
   bool is_there(const char* file) const { return std::filesystem::exists(flag(file)); }
 
-  const EtcdServer server;
+  const EtcdServer& server = *server_;
   const TempFolder folder;
   const Store store = open(server.url() + "?dialect=etcd").value();
   const std::string name = "orders/42";
+
+ private:
+  static inline std::unique_ptr<EtcdServer> server_;
 };
 
 TEST_F(EtcdDialect, EtcdctlWaitsForUs) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "support/etcd/cluster.hpp"
+#include "support/own_clock.hpp"
 #include "support/peer.hpp"
 #include "support/results.hpp"
 
@@ -64,28 +65,54 @@ class Waiter {
 
 class EtcdFaults : public testing::Test {
  protected:
+  static void SetUpTestSuite() { server_ = std::make_unique<EtcdServer>(); }
+  static void TearDownTestSuite() {
+    server_.reset();
+    locked_.reset();
+  }
+  // One that asks for a password, and does not take long to check it.
+  static EtcdServer& locked() {
+    if (!locked_)
+      locked_ = std::make_unique<EtcdServer>(
+          EtcdOptions{.password = "secret", .arguments = {"--bcrypt-cost=4"}});
+    return *locked_;
+  }
+  EtcdFaults() {
+    if (!server.running()) server.start();
+    server.clear();
+  }
+  // As if so much of its ttl had passed that it is to be renewed, and it was.
+  static testing::AssertionResult renewed(const Store& store, const Lease& lease) {
+    const auto before = store.stats().renewed;
+    jump(11s);
+    eventually([&] { return store.stats().renewed > before || !lease.valid(); });
+    if (lease.valid()) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "it was lost";
+  }
+
+  EtcdServer& server = *server_;
   const std::string name = "the/name";
+
+ private:
+  static inline std::unique_ptr<EtcdServer> server_, locked_;
 };
 
 // ── leases and watches ───────────────────────────────────────────────────────────────────────────
 
-TEST_F(EtcdFaults, ARevokedLeaseIsALossWithinASecond) {  // S22
-  const EtcdServer server;
+// It is told: with this ttl a renewal would not find it out for minutes.
+TEST_F(EtcdFaults, ARevokedLeaseIsALossAtOnce) {  // S22
   const auto alice = client(server.url());
-  const auto lease = alice.lock(name).acquire();
+  const auto lease = alice.lock(name, {.ttl = held_long}).acquire();
   ASSERT_TRUE(succeeded(lease));
   const auto lost = lease->lost();
-  const auto before = std::chrono::steady_clock::now();
   for (const std::string& id : leases(server)) server.ctl({"lease", "revoke", id});
-  const auto revoked = std::chrono::steady_clock::now();
   ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - revoked, 1s) << (revoked - before) / 1ms;
+  EXPECT_EQ(alice.stats().renewed, 0U);
   EXPECT_FALSE(lease->valid());
   EXPECT_TRUE(succeeded(take_at_once(client(server.url()), name)));
 }
 
 TEST_F(EtcdFaults, AWaiterWhoseLeaseWasRevokedGetsBackInLine) {  // S23
-  const EtcdServer server;
   const auto alice = client(server.url());
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
@@ -101,7 +128,6 @@ TEST_F(EtcdFaults, AWaiterWhoseLeaseWasRevokedGetsBackInLine) {  // S23
 }
 
 TEST_F(EtcdFaults, CompactionHidesNothing) {  // S24
-  const EtcdServer server;
   const auto alice = client(server.url());
   auto held = alice.lock(name).acquire();
   auto other = alice.lock("other").acquire();
@@ -119,7 +145,6 @@ TEST_F(EtcdFaults, CompactionHidesNothing) {  // S24
 }
 
 TEST_F(EtcdFaults, WatchesAreOpenedAgainAfterARestart) {
-  EtcdServer server;
   const auto alice = client(server.url());
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
@@ -136,20 +161,20 @@ TEST_F(EtcdFaults, WatchesAreOpenedAgainAfterARestart) {
 // ── what the server refuses ──────────────────────────────────────────────────────────────────────
 
 TEST_F(EtcdFaults, WithoutSpaceNothingIsTakenAndEverythingGivenBack) {  // S26
-  const EtcdServer server({.arguments = {"--quota-backend-bytes=1048576"}});
-  const auto alice = client(server.url());
+  const EtcdServer small({.arguments = {"--quota-backend-bytes=1048576"}});
+  const auto alice = client(small.url());
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   const std::string much(100'000, 'x');
   ASSERT_TRUE(eventually([&] {
     try {
-      server.ctl({"put", "filler", much});
+      small.ctl({"put", "filler", much});
       return false;
     } catch (const std::exception&) {
       return true;
     }
   }));
-  const auto refused = client(server.url()).lock("another").try_acquire();
+  const auto refused = client(small.url()).lock("another").try_acquire();
   ASSERT_TRUE(failed(refused, Errc::unavailable));
   EXPECT_EQ(refused.error().reason(), "no_space");
   EXPECT_NE(std::string(refused.error().what()).find("NOSPACE"), std::string::npos);
@@ -160,20 +185,16 @@ TEST_F(EtcdFaults, WithoutSpaceNothingIsTakenAndEverythingGivenBack) {  // S26
 
 // A server that was started again knows none of the tokens that it gave out.
 TEST_F(EtcdFaults, AnExpiredTokenIsNoLoss) {  // S27
-  EtcdServer server({.password = "secret"});
-  const auto alice = client(server.url());
-  const auto lease = alice.lock(name, {.ttl = 4s}).acquire();
+  const auto alice = client(locked().url());
+  const auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
-  server.restart();
-  const auto renewed = alice.stats().renewed;
-  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 3 || !lease->valid(); }));
-  EXPECT_TRUE(lease->valid());
+  locked().restart();
+  for (int round = 0; round < 4; ++round) ASSERT_TRUE(renewed(alice, *lease));
   EXPECT_TRUE(succeeded(alice.lock("another").acquire()));
 }
 
 // Nobody may ever compact it: then a range passes every key that was ever there.
 TEST_F(EtcdFaults, APastOfManyClaimsLeavesFewKeys) {
-  const EtcdServer server;
   const auto alice = client(server.url());
   std::set<std::string> keys;
   for (int round = 0; round < 20; ++round) {
@@ -186,33 +207,31 @@ TEST_F(EtcdFaults, APastOfManyClaimsLeavesFewKeys) {
 
 // Whatever a login lacked memory for, the next call logs in.
 TEST_F(EtcdFaults, ALoginWithoutMemoryIsMadeUpFor) {  // R03
-  const EtcdServer server({.password = "secret"});
   for (int nth = 1;; ++nth) {
     SCOPED_TRACE(nth);
     ASSERT_LT(nth, 400);
-    Peer peer(server.url());
+    Peer peer(locked().url());
     const std::string first = name + std::to_string(nth);
-    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + first + " wait=1000");
-    ASSERT_NO_THROW(peer.acquire(first + "/next", "wait=10000")) << "after " << answer;
+    const auto answer = peer.ask("starve " + std::to_string(nth) + " " + first + " wait=300");
+    ASSERT_NO_THROW(peer.acquire(first + "/next", "wait=" + std::to_string(patient.count())))
+        << "after " << answer;
     if (answer.ends_with("unharmed")) break;
   }
 }
 
 TEST_F(EtcdFaults, AWrongPasswordIsDeniedAndNotShown) {
-  const EtcdServer server({.password = "secret"});
   for (const std::string user : {"root:wrong-one@", ""}) {
-    const auto refused = client("etcd://" + user + server.address()).lock(name).try_acquire();
+    const auto refused = client("etcd://" + user + locked().address()).lock(name).try_acquire();
     ASSERT_TRUE(failed(refused, Errc::denied));
     EXPECT_EQ(std::string(refused.error().what()).find("wrong-one"), std::string::npos);
   }
-  server.ctl({"user", "add", "guest:guest"});
-  const auto refused = client("etcd://guest:guest@" + server.address()).lock(name).try_acquire();
+  locked().ctl({"user", "add", "guest:guest"});
+  const auto refused = client("etcd://guest:guest@" + locked().address()).lock(name).try_acquire();
   ASSERT_TRUE(failed(refused, Errc::denied));
   EXPECT_EQ(refused.error().reason(), "permission");
 }
 
 TEST_F(EtcdFaults, ARevisionThatWentBackIsNoGrant) {  // S28
-  EtcdServer server;
   const TempFolder kept;
   const auto alice = client(server.url());
   ASSERT_TRUE(succeeded(alice.lock(name).acquire()));
@@ -232,25 +251,25 @@ TEST_F(EtcdFaults, ARevisionThatWentBackIsNoGrant) {  // S28
 }
 
 TEST_F(EtcdFaults, TlsAsksForTheRightCertificates) {
-  const EtcdServer server({.tls = authority().issue(loopback_names), .client_certificate = true});
+  const EtcdServer strict({.tls = authority().issue(loopback_names), .client_certificate = true});
   const auto mine = authority().issue(loopback_names);
-  const auto url = server.url() + "&cert=" + mine.file + "&key=" + mine.key;
-  EXPECT_TRUE(succeeded(client(url).lock(name).acquire()));
-  const auto refused = client(server.url()).lock(name, {.wait = 1s}).acquire();
-  ASSERT_TRUE(failed(refused, Errc::unavailable));
-  const auto stranger =
-      client("etcds://" + server.address() + "?cert=" + mine.file + "&key=" + mine.key);
-  const auto untrusted = stranger.lock(name, {.wait = 3s}).acquire();
-  ASSERT_TRUE(failed(untrusted, Errc::unavailable));
-  EXPECT_EQ(untrusted.error().reason(), "tls") << untrusted.error().what();
+  const auto ours = "cert=" + mine.file + "&key=" + mine.key;
+  EXPECT_TRUE(succeeded(client(strict.url() + "&" + ours).lock(name).acquire()));
+  const auto refused_with = [&](const Store& store, const std::string& reason) {
+    return eventually([&] {  // On a slow machine it may take several tries to hear of it.
+      const auto refused = store.lock(name, {.wait = shortly}).acquire();
+      EXPECT_FALSE(refused);
+      return !refused && refused.error().errc() == Errc::unavailable &&
+             (reason.empty() || refused.error().reason() == reason);
+    });
+  };
+  EXPECT_TRUE(refused_with(client(strict.url()), ""));
+  EXPECT_TRUE(refused_with(client("etcds://" + strict.address() + "?" + ours), "tls"));
   EXPECT_TRUE(succeeded(
-      client("etcds://" + server.address() + "?insecure=on&cert=" + mine.file + "&key=" + mine.key)
-          .lock(name)
-          .acquire()));
+      client("etcds://" + strict.address() + "?insecure=on&" + ours).lock(name).acquire()));
 }
 
 TEST_F(EtcdFaults, ADeadServerIsUnavailableAndOwedNothing) {
-  EtcdServer server;
   const auto alice = client(server.url());
   server.kill();
   const auto refused = alice.lock(name, {.wait = 500ms}).acquire();
@@ -264,14 +283,12 @@ TEST_F(EtcdFaults, TheDeathOfALeaderIsNoLoss) {  // S25
   EtcdCluster cluster({.heartbeat = 50ms, .election = 500ms});
   const auto alice = client(cluster.url());
   const auto bob = client(cluster.url());
-  auto lease = alice.lock(name, {.ttl = 6s}).acquire();
+  auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   const Waiter waiter(bob, name);
   ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
   cluster.leader().kill();
-  const auto renewed = alice.stats().renewed;
-  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 2 || !lease->valid(); }));
-  EXPECT_TRUE(lease->valid());
+  for (int round = 0; round < 3; ++round) ASSERT_TRUE(renewed(alice, *lease));
   EXPECT_FALSE(waiter.entered());
   ASSERT_TRUE(succeeded(lease->release()));
   EXPECT_TRUE(waiter.enters());
@@ -281,32 +298,36 @@ TEST_F(EtcdFaults, AMemberWithoutAMajorityIsLeftForAnother) {  // N22
   EtcdCluster cluster({.heartbeat = 50ms, .election = 500ms}, Links::proxied);
   auto& first = *cluster.nodes().front();
   const auto alice = client(cluster.url());  // It asks the first of them.
-  const auto lease = alice.lock(name, {.ttl = 6s}).acquire();
+  const auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   cluster.cut(first);
-  const auto renewed = alice.stats().renewed;
-  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed + 2 || !lease->valid(); }));
-  EXPECT_TRUE(lease->valid());
+  for (int round = 0; round < 3; ++round) ASSERT_TRUE(renewed(alice, *lease));
   EXPECT_TRUE(succeeded(alice.lock("another").acquire()));
 }
 
+class EtcdFaultsClock : public testing::Test {
+ protected:
+  const std::string name = "the/name";
+};
+
 // It goes on answering keep-alives, but they do not count: the others have chosen another leader,
 // and let the lease end.
-TEST_F(EtcdFaults, ALeaderWhoseDiskStallsProvesNothing) {
-  EtcdCluster cluster({.heartbeat = 50ms, .election = 500ms});
+TEST_F(EtcdFaultsClock, ALeaderWhoseDiskStallsProvesNothing) {
+  // No election because the machine is busy: each makes the lease last as long again.
+  EtcdCluster cluster({.heartbeat = 100ms, .election = 1500ms});
   auto& leader = cluster.leader();
   std::string others;
   for (const auto& node : cluster.nodes())
     if (node.get() != &leader) others += (others.empty() ? "etcd://" : ",") + node->address();
   const auto alice = client("etcd://" + leader.address());
   const auto bob = client(others);
-  const auto lease = alice.lock(name, {.ttl = 4s, .margin = 1s}).acquire();
+  const auto lease = alice.lock(name, {.ttl = 6s, .margin = 2s}).acquire();
   ASSERT_TRUE(succeeded(lease));
   std::atomic<bool> told = false;
   const std::stop_callback on_loss(lease->lost(), [&] { told = true; });
   ASSERT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
   leader.stall_disk();
-  const auto next = bob.lock(name).try_acquire_for(patient);
+  const auto next = bob.lock(name).try_acquire_for(2 * patient);
   ASSERT_TRUE(succeeded(next));
   EXPECT_TRUE(told);
   EXPECT_FALSE(lease->valid());

@@ -103,32 +103,32 @@ LeaseKept kept_at(BootTime sent, std::chrono::seconds ttl, std::uint64_t term) {
 
 TEST(EtcdLeases, AKeepAliveCountsInItsTermOnly) {
   const BootTime start = BootClock::now();
-  Lease lease{.id = 1, .ttl = 4s, .counted = start};
-  lease.prove(kept_at(start + 1s, 4s, 7), 8);
-  EXPECT_EQ(lease.end(), start + 4s);
-  lease.prove(kept_at(start + 1s, 4s, 7), 7);
-  EXPECT_EQ(lease.end(), start + 5s);
-  lease.prove(kept_at(start + 500ms, 4s, 7), 7);  // It never counts for less.
-  EXPECT_EQ(lease.end(), start + 5s);
+  Lease lease{.id = 1, .ttl = 30s, .counted = start};
+  lease.prove(kept_at(start + 1s, 30s, 7), 8);
+  EXPECT_EQ(lease.end(), start + 30s);
+  lease.prove(kept_at(start + 1s, 30s, 7), 7);
+  EXPECT_EQ(lease.end(), start + 31s);
+  lease.prove(kept_at(start + 500ms, 30s, 7), 7);  // It never counts for less.
+  EXPECT_EQ(lease.end(), start + 31s);
   lease.prove({}, 0);
-  EXPECT_EQ(lease.end(), start + 5s);
+  EXPECT_EQ(lease.end(), start + 31s);
 }
 
 TEST(EtcdLeases, AreOfWholeSecondsAndNeverShorterThanAsked) {
-  EXPECT_EQ(lease_ttl(500ms), 1s);
-  EXPECT_EQ(lease_ttl(1s), 1s);
-  EXPECT_EQ(lease_ttl(1001ms), 2s);
+  EXPECT_EQ(lease_ttl(29'500ms), 30s);
+  EXPECT_EQ(lease_ttl(30s), 30s);
+  EXPECT_EQ(lease_ttl(30'001ms), 31s);
 }
 
 TEST(EtcdLeases, InThePoolAreForTheirTtlAndNotTooOld) {
   LeasePool pool;
   const BootTime now = BootClock::now();
-  pool.give({.id = 1, .ttl = 4s, .counted = now}, 4s, now);
-  EXPECT_FALSE(pool.take(5s, now));
-  EXPECT_EQ(pool.take(4s, now + 1s)->id, 1);
-  EXPECT_FALSE(pool.take(4s, now));
-  pool.give({.id = 2, .ttl = 4s, .counted = now}, 4s, now);
-  EXPECT_FALSE(pool.take(4s, now + 3s));
+  pool.give({.id = 1, .ttl = 30s, .counted = now}, 30s, now);
+  EXPECT_FALSE(pool.take(31s, now));
+  EXPECT_EQ(pool.take(30s, now + 14s)->id, 1);
+  EXPECT_FALSE(pool.take(30s, now));
+  pool.give({.id = 2, .ttl = 30s, .counted = now}, 30s, now);
+  EXPECT_FALSE(pool.take(30s, now + 16s));
 }
 
 // ── errors ───────────────────────────────────────────────────────────────────────────────────────

@@ -90,19 +90,16 @@ class Silent {
     EXPECT_EQ(::listen(socket_.get(), 0), 0);
     ::getsockname(socket_.get(), any, &size);
     port_ = ntohs(address.sin_port);
-    for (int tries = 0; tries < 64; ++tries) {
-      Dial dial(at(port_), in(300ms));
-      if (drive(dial) == State::failed) return;
-      waiting_.push_back(dial.take());
-    }
-    ADD_FAILURE() << "the backlog is never full";
+    EXPECT_EQ(::connect(waiting_.get(), any, size), 0);
+    pollfd full{socket_.get(), POLLIN, 0};  // One is more than its backlog has room for.
+    EXPECT_EQ(::poll(&full, 1, static_cast<int>(patient.count())), 1);
   }
   int port() const { return port_; }
 
  private:
   Descriptor socket_;
   int port_ = 0;
-  std::vector<Descriptor> waiting_;
+  Descriptor waiting_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
 
 // ── dialing ──────────────────────────────────────────────────────────────────────────────────────
@@ -131,7 +128,7 @@ TEST(Dial, SaysWhoRefused) {
                     {"127.0.0.1:" + std::to_string(port), "Connection refused"}));
   EXPECT_TRUE(
       fails(Dial(at(port, "::1"), in(patient)), "unreachable", {"[::1]:" + std::to_string(port)}));
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_LE(open_descriptors(), before);  // Fewer, if a look-up of another case has only now ended.
 }
 
 TEST(Dial, GivesUpInTimeOnOneThatIsSilent) {
@@ -152,7 +149,7 @@ TEST(Dial, DoesNotWaitForANameLongerThanItMay) {
   for (int round = 0; round < 20; ++round)
     EXPECT_TRUE(
         fails(Dial(at(6379, "nothing.invalid"), in(0ms)), "unreachable", {"nothing.invalid:6379"}));
-  EXPECT_TRUE(eventually([&] { return open_descriptors() == before; }));  // the look-ups do end
+  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; }));  // the look-ups do end
 }
 
 TEST(Dial, TriesTheNextAddressWhenOneRefuses) {
@@ -164,8 +161,10 @@ TEST(Dial, TriesTheNextAddressWhenOneRefuses) {
 TEST(Dial, TriesTheNextAddressWhenOneIsSilent) {
   const Silent silent;
   const Listener listener;
-  EXPECT_TRUE(connects(Dial(at(1, "two"), addresses_of({silent.port(), listener.port()}), in(2s)),
-                       listener));
+  Dial dial(at(1, "two"), addresses_of({silent.port(), listener.port()}), in(patient));
+  EXPECT_EQ(dial.step(BootClock::now()), State::trying);
+  dial.step(dial.next());  // Its share of the time is over.
+  EXPECT_TRUE(connects(std::move(dial), listener));
 }
 
 TEST(Dial, SaysWhatTheLastAddressSaid) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "holdfast/backend.hpp"
+#include "support/eventually.hpp"
 
 namespace holdfast::testing_support {
 
@@ -35,7 +36,9 @@ inline ClaimId fresh_claim() {
 template <class R>
 class Recorded final : public Pending<R> {
  public:
-  explicit Recorded(Millis patience = 10s) { this->deadline = BootClock::now() + patience; }
+  explicit Recorded(Millis patience = support::patient) {
+    this->deadline = BootClock::now() + patience;
+  }
   void done(R answer) noexcept override {
     times.fetch_add(1);
     value = std::move(answer);
@@ -50,7 +53,9 @@ class Recorded final : public Pending<R> {
 template <>
 class Recorded<std::span<Answer>> final : public Pending<std::span<Answer>> {
  public:
-  explicit Recorded(Millis patience = 10s) { this->deadline = BootClock::now() + patience; }
+  explicit Recorded(Millis patience = support::patient) {
+    this->deadline = BootClock::now() + patience;
+  }
   void done(std::span<Answer> answers) noexcept override {
     times.fetch_add(1);
     value.assign(std::make_move_iterator(answers.begin()), std::make_move_iterator(answers.end()));
@@ -122,7 +127,7 @@ class Client {
     ask.about = "a test";
     return ask;
   }
-  Answer ask(const Ask& ask, Millis patience = 10s) {
+  Answer ask(const Ask& ask, Millis patience = support::patient) {
     Recorded<Answer> call(patience);
     backend_->ask(ask, call);
     return finish(call);
@@ -173,7 +178,7 @@ class Client {
   }
 
   // Stays for messages until the condition holds.
-  bool stay_until(const std::function<bool()>& condition, Millis patience = 10s) {
+  bool stay_until(const std::function<bool()>& condition, Millis patience = support::patient) {
     const BootTime end = BootClock::now() + patience;
     while (!condition() && BootClock::now() < end)
       backend_->help(nullptr, BootClock::now() + 10ms, -1);
@@ -192,7 +197,7 @@ class Client {
   }
   template <class Call>
   auto finish(Call& call) -> decltype(call.value) {
-    backend_->help(&call, BootClock::now() + 20s, -1);
+    backend_->help(&call, BootClock::now() + 2 * support::patient, -1);
     EXPECT_TRUE(call.finished());
     EXPECT_EQ(call.times, 1);
     return std::move(call.value);

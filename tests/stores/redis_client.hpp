@@ -1,11 +1,13 @@
 // tests/stores/redis_client.hpp: an open Redis store, for tests that stand where the core would.
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 
 #include "core/url.hpp"
 #include "stores/recorder.hpp"
+#include "support/eventually.hpp"
 
 namespace holdfast::testing_support {
 
@@ -16,10 +18,24 @@ inline Url parsed(const std::string& text) {
   return url;
 }
 
+inline bool refused_for(const Answer& answer, std::string_view words) {
+  return answer.said == Said::no &&
+         (answer.problem.reason == words || answer.problem.text.find(words) != std::string::npos);
+}
+
 class RedisStoreClient : public Client {
  public:
   explicit RedisStoreClient(const std::string& url) : Client(holdfast_module()->open, parsed(url)) {
     if (!*this) throw std::runtime_error(problem.text);
+  }
+
+  // Asks within this time, and again while the answer is another one: on a slow machine the time
+  // may be up before the store has heard what it is to tell.
+  Answer ask_until(std::string_view name, Millis within,
+                   const std::function<bool(const Answer&)>& told) {
+    Answer answer;
+    support::eventually([&] { return told(answer = ask(wanting(name, fresh_claim()), within)); });
+    return answer;
   }
 
   // As the core does while somebody waits: the same ask again, until the store has decided.

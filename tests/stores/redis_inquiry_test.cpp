@@ -76,7 +76,7 @@ TEST(RedisGuarantees, ALogThatIsSyncedLaterDoesNot) {
 
 TEST(RedisGuarantees, TheGuardServesCorrectnessWithoutALog) {
   const RedisServer server;
-  const Guarantees given = promised(server.url() + "?guard=on&guard_ttl=5s");
+  const Guarantees given = promised(server.url() + "?guard=on&guard_ttl=30s");
   EXPECT_EQ(given.purpose, Purpose::correctness);
   EXPECT_TRUE(given.survives_restart);
   EXPECT_TRUE(says(given, "guard=on"));

@@ -234,7 +234,7 @@ TEST_F(SqliteFile, AFullDiskRefusesAndLosesNothing) {
     SqliteClient client(path);
     const ClaimId held = fresh_claim();
     EXPECT_EQ(client.ask("held", held).said, Said::yes);
-    const int filler = open(folder.file("filler").c_str(), O_WRONLY | O_CREAT, 0600);
+    const int filler = ::open(folder.file("filler").c_str(), O_WRONLY | O_CREAT, 0600);
     const std::string page(4096, 'x');
     while (write(filler, page.data(), page.size()) > 0) continue;
     Answer answer;
@@ -263,7 +263,7 @@ TEST_F(SqliteFile, TooFewDescriptorsAreNamedAndHarmNobody) {
     const rlimit few{100, 100};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
     std::vector<int> taken;
-    for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
+    for (int fd; (fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
     std::vector<Answer> answers;
     for (int free = 0; free < 20 && (answers.empty() || answers.back().said != Said::yes); ++free) {
       answers.push_back(SqliteClient(path).ask("n", fresh_claim()));

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "stores/zookeeper_world.hpp"
+#include "support/world.hpp"
 
 namespace holdfast {
 namespace {
@@ -152,6 +153,25 @@ TEST_F(ZooKeeperNodes, OfACreatorAreHisAlone) {
   }
   EXPECT_TRUE(failed(with_login("alice:one@", "").lock("name").try_acquire(), Errc::busy));
   EXPECT_TRUE(lease->valid());
+}
+
+TEST_F(ZooKeeperNodes, OfWhoIsRefusedAreGoneBeforeItIsTold) {
+  const auto held = client().lock("name").acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto bob = open(with_option(url(), "session=20s")).value();
+  EXPECT_TRUE(failed(bob.lock("name").try_acquire(), Errc::busy));
+  EXPECT_EQ(nodes("name").size(), 1U);
+}
+
+// The session is long, because its end would tell the holder as well.
+TEST_F(ZooKeeperNodes, ThatAreRevokedTellTheirHolder) {
+  const auto alice = open(with_option(url(), "session=20s")).value();
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  ASSERT_TRUE(succeeded(client().revoke("name")));
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }, 10s));
+  EXPECT_EQ(nodes("name").size(), 1U);  // It is hers until she lets go.
 }
 
 TEST_F(ZooKeeperNodes, TellWhatTheStoreIs) {

@@ -16,7 +16,7 @@ class ZooKeeperWorld : public testing::Test {
   static support::ZooKeeperServer& server() { return *server_; }
   // By way of `address`, which may be a proxy's.
   std::string url(const std::string& address = server_->address()) const {
-    return "zookeeper://" + address + folder_ + "?session=2s&tick=200ms";
+    return "zookeeper://" + address + folder_ + "?session=20s&tick=200ms";
   }
   Store client() const { return open(url()).value(); }
   std::string node(const std::string& name) const { return folder_ + "/holdfast/1/locks/" + name; }

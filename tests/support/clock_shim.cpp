@@ -1,20 +1,22 @@
-// Loaded into a server by LD_PRELOAD (see skewed_clock.hpp): its wall clock is ahead by as many
-// nanoseconds as the mapped file says. No allocation and no dlsym, for jemalloc asks for the time
-// before either works.
+// Loaded into another program by LD_PRELOAD (see skewed_clock.hpp): its clocks are ahead by as many
+// nanoseconds as the mapped file says.
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 
+#include "support/moved_clock.hpp"
+
+namespace holdfast::support {
 namespace {
 
-const volatile std::int64_t* mapped() {
-  static const volatile std::int64_t* ahead = nullptr;
+const volatile ClockAhead* mapped() noexcept {
+  static const volatile ClockAhead* ahead = nullptr;
   static bool tried = false;
   if (tried) return ahead;
   const char* path = ::getenv("HOLDFAST_TEST_CLOCK");
@@ -24,40 +26,42 @@ const volatile std::int64_t* mapped() {
   if (file < 0) return nullptr;
   void* memory = ::mmap(nullptr, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);
   ::close(file);
-  if (memory != MAP_FAILED) ahead = static_cast<const volatile std::int64_t*>(memory);
+  if (memory != MAP_FAILED) ahead = static_cast<const volatile ClockAhead*>(memory);
   return ahead;
 }
 
-void skew(timespec& time) {
-  constexpr std::int64_t second = 1'000'000'000;
-  const auto* ahead = mapped();
-  if (!ahead) return;
-  const std::int64_t all = time.tv_sec * second + time.tv_nsec + *ahead;
-  time = {all / second, all % second};
+// The test writes into the file and nobody calls us then, so a thread looks.
+void* watch(void*) {
+  std::int64_t known = clock_ahead().slept_ns;
+  for (;;) {
+    set_all_timers_again();
+    const timespec pause{0, 5'000'000};
+    while (clock_ahead().slept_ns == known) ::nanosleep(&pause, nullptr);
+    known = clock_ahead().slept_ns;
+  }
 }
+
+std::atomic<pid_t> watched = 0;  // the process that has a watch; a child has none yet
 
 }  // namespace
 
-extern "C" {
-
-int clock_gettime(clockid_t clock, timespec* time) noexcept {
-  const auto result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
-  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) skew(*time);
-  return result;
+ClockAhead clock_ahead() noexcept {
+  const auto* ahead = mapped();
+  if (!ahead) return {};
+  return {ahead->wall_ns, ahead->slept_ns};
 }
 
-int gettimeofday(timeval* time, void*) noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  if (time) *time = {now.tv_sec, now.tv_nsec / 1000};
-  return 0;
+// The watch blocks all signals, because they are for the program.
+void before_a_timer_is_set() noexcept {
+  const pid_t self = ::getpid();
+  if (!mapped() || watched.exchange(self) == self) return;
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  if (::pthread_create(&thread, nullptr, watch, nullptr) != 0) ::abort();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-time_t time(time_t* time) noexcept {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  if (time) *time = now.tv_sec;
-  return now.tv_sec;
-}
-
-}  // extern "C"
+}  // namespace holdfast::support

@@ -1,5 +1,5 @@
 // tests/support/eventually.hpp: how tests deal with time. They wait for a condition, never for a
-// length of time in the hope that something has happened by then; bounds are generous, for they
+// length of time in the hope that something has happened by then; bounds are generous, because they
 // only end a test that has failed.
 #pragma once
 
@@ -22,15 +22,20 @@ constexpr int scaled(int rounds) { return sanitized ? std::max(1, rounds / 10) :
 
 inline constexpr Millis patient{sanitized ? 120'000 : 40'000};
 
+// A release that must be confirmed is, also on a machine that stands still for a while.
+inline constexpr Millis release_deadline{10'000};
+
 // Long enough for a store to say that it is busy, and too short to call it silent.
 inline constexpr Millis shortly{400};
 
+// Looks less often the longer it takes, because to look costs the very servers time that it waits
+// for.
 template <class Condition>
 bool eventually(Condition&& condition, Millis bound = patient) {
   const auto deadline = std::chrono::steady_clock::now() + bound;
-  while (!condition()) {
+  for (Millis pause{1}; !condition(); pause = std::min(pause * 2, Millis(16))) {
     if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(Millis(1));
+    std::this_thread::sleep_for(pause);
   }
   return true;
 }

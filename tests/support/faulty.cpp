@@ -185,6 +185,7 @@ class FaultyBackend final : public Backend {
     relay_of_.erase(&call);
     silent_.push_back(
         {&call, call.deadline - Millis(10), [&call, kept]() mutable { call.done(kept); }});
+    ++plan_->unanswered;
   }
 
   template <class R, class Start>
@@ -194,6 +195,7 @@ class FaultyBackend final : public Backend {
     if (*fault == Fault::silence) {
       const std::lock_guard guard(mutex_);
       silent_.push_back({&call, call.deadline, [&call, size] { spoiled(call, unknown(), size); }});
+      ++plan_->unanswered;
       return;
     }
     const bool applied = *fault == Fault::lost_reply || *fault == Fault::slow_reply;
@@ -220,7 +222,8 @@ class FaultyBackend final : public Backend {
     return std::ranges::count(silent_, call, &Silent::call) == 0 ? call : nullptr;
   }
 
-  // Answers what is due; tells when the next one is.
+  // Answers what is due; tells when to look again. That is soon, because a jump of our clock wakes
+  // nobody who sleeps at the real store.
   BootTime answer_silence() {
     std::list<Silent> due;
     auto next = BootTime::max();
@@ -232,9 +235,10 @@ class FaultyBackend final : public Backend {
         if (each->due <= now)
           due.splice(due.end(), silent_, each);
         else
-          next = std::min(next, each->due);
+          next = std::min({next, each->due, now + Millis(20)});
         each = after;
       }
+      plan_->unanswered = static_cast<int>(silent_.size());
     }
     for (auto& each : due) each.answer();
     return next;
@@ -322,6 +326,8 @@ void FaultyClient::lose_hints(bool lose) {
 void FaultyClient::tell_of_lost_hints() { plan_->client->look(""); }
 
 int FaultyClient::readers() const { return plan_->readers; }
+
+int FaultyClient::unanswered() const { return plan_->unanswered; }
 
 int FaultyClient::injected() const {
   const std::lock_guard guard(plan_->mutex);

@@ -72,6 +72,7 @@ class FaultyClient {
   void tell_of_lost_hints();    // as a store does that found out: look everywhere
   int readers() const;          // threads that stay for messages now
   int injected() const;         // by the present injection
+  int unanswered() const;       // calls that are met by silence, or answered later, now
   int seen(Calls calls) const;  // calls of these kinds so far, spoiled or not
   void deliver_late();          // returns when the real store has answered
 

@@ -24,6 +24,7 @@ struct FaultyClient::Plan {
   std::array<int, 5> seen{};
   bool lose_hints = false;
   std::atomic<int> readers = 0;
+  std::atomic<int> unanswered = 0;
   std::vector<std::function<void(Backend&)>> late;
   Backend* real = nullptr;
   Hints* client = nullptr;

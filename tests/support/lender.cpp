@@ -1,6 +1,5 @@
 #include "support/lender.hpp"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -8,12 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <list>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "support/process.hpp"
@@ -22,10 +24,12 @@
 namespace holdfast::support {
 namespace {
 
-// They talk in messages: "lend ROW" and "restart", answered by "ok TEXT" or "no TEXT". A loan ends
-// with its connection.
-constexpr auto lend_word = "lend ", restart_word = "restart", ok_word = "ok ", no_word = "no ";
+// They talk in messages: "lend ROW", "restart", "end NAME" and "return", answered by "ok TEXT" or
+// "no TEXT". A loan ends with its connection as well.
+constexpr auto lend_word = "lend ", restart_word = "restart", end_word = "end ";
+constexpr auto return_word = "return", ok_word = "ok ", no_word = "no ";
 constexpr Millis linger{15'000};
+constexpr int most_loans = 64;
 constexpr std::size_t longest_message = 1 << 14;
 
 std::string lender_program() {
@@ -64,14 +68,21 @@ std::string receive_message(const Descriptor& socket) {  // empty: the other sid
 class Loan : public Site {
  public:
   Loan(Descriptor lender, std::string url) : lender_(std::move(lender)), url_(std::move(url)) {}
-  std::string url() const override { return url_; }
-  void restart() override {
-    send_message(lender_, restart_word);
-    if (const auto answer = receive_message(lender_); !answer.starts_with(ok_word))
-      throw std::runtime_error("the lender could not restart it: " + answer);
+  // Waits for the answer: the next loan of this process would not find it yet.
+  ~Loan() override {
+    send_message(lender_, return_word);
+    receive_message(lender_);
   }
+  std::string url() const override { return url_; }
+  void restart() override { order(restart_word); }
+  void end_holder(const std::string& name) override { order(end_word + name); }
 
  private:
+  void order(const std::string& what) {
+    send_message(lender_, what);
+    if (const auto answer = receive_message(lender_); !answer.starts_with(ok_word))
+      throw std::runtime_error("the lender could not do it: " + what + ": " + answer);
+  }
   Descriptor lender_;
   std::string url_;
 };
@@ -86,58 +97,77 @@ Descriptor knock() {
   return door;
 }
 
-// All that it has, on loan or not.
+// All that it has, on loan or not. Each loan has a thread for itself, so that nobody waits while a
+// server of another starts. The threads never end, because a server ends with the thread that
+// started it.
 class Lender {
  public:
+  // Returns when nobody has had anything for a while; the threads are still there then.
   void serve(const Descriptor& door) {
+    for (int count = 0; count < most_loans; ++count)
+      std::thread([this, &door] {
+        for (;;) serve_one(door);
+      }).detach();
+    std::unique_lock lock(mutex_);
+    auto seen = loans_ever_;
     for (;;) {
-      std::vector<pollfd> polled = {{door.get(), POLLIN, 0}};
-      for (const auto& tenant : tenants_) polled.push_back({tenant.socket.get(), POLLIN, 0});
-      const auto bound = tenants_.empty() ? static_cast<int>(linger.count()) : -1;
-      if (poll(polled.data(), polled.size(), bound) == 0) return;
-      auto at = polled.begin();
-      const bool knocked = at++->revents != 0;
-      for (auto tenant = tenants_.begin(); tenant != tenants_.end();) {
-        const auto here = tenant++;
-        if (at++->revents != 0 && !obey(*here)) tenants_.erase(here);
-      }
-      if (knocked)
-        tenants_.push_back({Descriptor(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC))});
+      changed_.wait_for(lock, linger);
+      if (loans_ == 0 && loans_ever_ == seen) break;
+      seen = loans_ever_;
     }
+    idle_.clear();
+    lock.release();  // Nobody gets anything from now on.
   }
 
  private:
-  struct Tenant {
-    Descriptor socket;
-    std::string row{};
-    std::unique_ptr<Site> site{};
-  };
+  void serve_one(const Descriptor& door) {
+    const Descriptor tenant(accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    {
+      const std::lock_guard guard(mutex_);
+      ++loans_;
+      ++loans_ever_;
+    }
+    std::string row;
+    std::unique_ptr<Site> site;
+    while (obey(tenant, row, site)) {
+    }
+    const std::lock_guard guard(mutex_);
+    --loans_;
+  }
 
-  bool obey(Tenant& tenant) {
-    const auto message = receive_message(tenant.socket);
+  // False: it wants nothing more.
+  bool obey(const Descriptor& tenant, std::string& row, std::unique_ptr<Site>& site) {
+    const auto message = receive_message(tenant);
     try {
       if (message.starts_with(lend_word)) {
-        tenant.row = message.substr(std::strlen(lend_word));
-        tenant.site = take(tenant.row);
-        return send_message(tenant.socket, ok_word + tenant.site->url());
+        row = message.substr(std::strlen(lend_word));
+        site = take(row);
+        return send_message(tenant, ok_word + site->url());
       }
-      if (message == restart_word && tenant.site) {
-        tenant.site->restart();
-        return send_message(tenant.socket, ok_word);
+      if (message == restart_word && site) {
+        site->restart();
+        return send_message(tenant, ok_word);
+      }
+      if (message.starts_with(end_word) && site) {
+        site->end_holder(message.substr(std::strlen(end_word)));
+        return send_message(tenant, ok_word);
       }
     } catch (const std::exception& error) {
-      tenant.site.reset();
-      return send_message(tenant.socket, std::string(no_word) + error.what());
+      return send_message(tenant, std::string(no_word) + error.what());
     }
-    if (tenant.site) idle_.emplace(tenant.row, std::move(tenant.site));
+    if (site) {
+      const std::lock_guard guard(mutex_);
+      idle_.emplace(row, std::move(site));
+    }
+    if (message == return_word) send_message(tenant, ok_word);
     return false;
   }
 
   std::unique_ptr<Site> take(const std::string& name) {
-    while (auto known = idle_.extract(name)) {
+    while (auto known = idle(name)) {
       try {
-        known.mapped()->clear();
-        return std::move(known.mapped());
+        known->clear();
+        return known;
       } catch (const std::exception&) {
         continue;  // Not what it was: whoever had it before has broken it. It ends here.
       }
@@ -147,7 +177,16 @@ class Lender {
     return row->site();
   }
 
-  std::list<Tenant> tenants_;
+  std::unique_ptr<Site> idle(const std::string& name) {
+    const std::lock_guard guard(mutex_);
+    auto known = idle_.extract(name);
+    return known ? std::move(known.mapped()) : nullptr;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // never notified: a wait that can be cut short
+  int loans_ = 0;
+  long loans_ever_ = 0;
   std::multimap<std::string, std::unique_ptr<Site>> idle_;
 };
 
@@ -179,7 +218,9 @@ void lend() {
   if (bind(door.get(), reinterpret_cast<const sockaddr*>(&at), size) != 0)
     return;  // One is enough.
   if (listen(door.get(), SOMAXCONN) != 0 || daemon(0, 0) != 0) return;
-  Lender().serve(door);
+  static Lender lender;  // Its threads use it to the very end.
+  lender.serve(door);
+  std::_Exit(0);
 }
 
 }  // namespace holdfast::support

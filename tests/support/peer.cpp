@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "support/own_clock.hpp"
+
 namespace holdfast::support {
 namespace {
 
@@ -17,10 +19,15 @@ std::string peer_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "conformance_peer";
 }
 
+std::vector<std::string> with_our_clock(std::vector<std::string> environment) {
+  environment.push_back(jumps_so_far());
+  return environment;
+}
+
 }  // namespace
 
 Peer::Peer(const std::string& url, const std::vector<std::string>& environment)
-    : Process({peer_program(), url}, environment) {}
+    : Process({peer_program(), url}, with_our_clock(environment)) {}
 
 void Peer::start_acquire(std::string_view name, std::string_view options) {
   send("acquire " + std::string(name) + " " + std::string(options));

@@ -26,6 +26,17 @@ testing::AssertionResult failed(const Result<T>& result, Errc code) {
   return testing::AssertionFailure() << result.error().what() << " instead of " << to_string(code);
 }
 
+// Busy by its deadline. On a machine that stood still meanwhile, the store said nothing in time, so
+// it is asked again.
+template <class Attempt>
+testing::AssertionResult busy_by_deadline(Attempt attempt) {
+  for (int trial = 1;; ++trial) {
+    const auto result = attempt();
+    if (trial == 10 || result || result.error().errc() != Errc::unavailable)
+      return failed(result, Errc::busy);
+  }
+}
+
 // What the store knows of this very name: those who hold it, or those who wait.
 inline std::vector<Holder> listed(const Store& store, const std::string& name) {
   auto all = store.list(name).value();

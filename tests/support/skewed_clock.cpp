@@ -17,10 +17,10 @@ SkewedClock::SkewedClock() {
   const int error = errno;
   if (file >= 0) ::close(file);
   if (memory == MAP_FAILED) throw std::system_error(error, std::generic_category(), path);
-  ahead_ = static_cast<volatile std::int64_t*>(memory);
+  ahead_ = static_cast<volatile ClockAhead*>(memory);
 }
 
-SkewedClock::~SkewedClock() { ::munmap(const_cast<std::int64_t*>(ahead_), sizeof *ahead_); }
+SkewedClock::~SkewedClock() { ::munmap(const_cast<ClockAhead*>(ahead_), sizeof *ahead_); }
 
 // All programs of a build lie in one folder, and the shim beside them.
 std::vector<std::string> SkewedClock::environment() const {
@@ -29,6 +29,12 @@ std::vector<std::string> SkewedClock::environment() const {
           "HOLDFAST_TEST_CLOCK=" + (folder_.path() / "ahead").string()};
 }
 
-void SkewedClock::set_ahead(Millis by) noexcept { *ahead_ = std::chrono::nanoseconds(by).count(); }
+void SkewedClock::set_ahead(Millis by) noexcept {
+  ahead_->wall_ns = std::chrono::nanoseconds(by).count();
+}
+
+void SkewedClock::jump(Millis by) noexcept {
+  ahead_->slept_ns = ahead_->slept_ns + std::chrono::nanoseconds(by).count();
+}
 
 }  // namespace holdfast::support

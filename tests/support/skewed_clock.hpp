@@ -1,16 +1,16 @@
-// tests/support/skewed_clock.hpp: a wall clock of a server's own, which a test sets while it runs.
+// tests/support/skewed_clock.hpp: clocks of other processes, which a test moves while they run.
 //
 //   SkewedClock clock;
 //   RedisServer server({.environment = clock.environment()});
 //   clock.set_ahead(-1h);
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "holdfast/result.hpp"
 #include "support/files.hpp"
+#include "support/moved_clock.hpp"
 
 namespace holdfast::support {
 
@@ -21,12 +21,15 @@ class SkewedClock {
   SkewedClock(const SkewedClock&) = delete;
   SkewedClock& operator=(const SkewedClock&) = delete;
 
-  std::vector<std::string> environment() const;  // of the process that is to have it
-  void set_ahead(Millis by) noexcept;
+  std::vector<std::string> environment() const;  // of the processes that are to have it
+  void set_ahead(Millis by) noexcept;            // the wall clock, and no other
+  // The boot clock and the wall clock, as if the machine had slept for so long. Timers of theirs
+  // that are due by then fire.
+  void jump(Millis by) noexcept;
 
  private:
   TempFolder folder_;
-  volatile std::int64_t* ahead_;  // nanoseconds, shared with the shim in that process
+  volatile ClockAhead* ahead_;  // shared with the shim in those processes
 };
 
 }  // namespace holdfast::support

@@ -5,6 +5,9 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <deque>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -53,9 +56,18 @@ void without_delay(const Descriptor& socket) {
 
 }  // namespace
 
+// Servers that start together need different ones, and none of them is in use yet.
 int free_port() {
+  constexpr std::size_t remembered = 64;
+  static std::mutex mutex;
+  static std::deque<int> given;
+  const std::lock_guard lock(mutex);
   int port = 0;
-  bound_socket(port);
+  do {
+    bound_socket(port);
+  } while (std::ranges::count(given, port) > 0);
+  given.push_back(port);
+  if (given.size() > remembered) given.pop_front();
   return port;
 }
 

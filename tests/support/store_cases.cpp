@@ -5,7 +5,9 @@
 
 #include "support/etcd/sites.hpp"
 #include "support/files.hpp"
+#include "support/own_clock.hpp"
 #include "support/redis/sites.hpp"
+#include "support/sqlite_client.hpp"
 #include "support/world.hpp"
 #include "support/zookeeper/sites.hpp"
 
@@ -15,6 +17,7 @@ namespace {
 class MemorySite : public Site {
  public:
   std::string url() const override { return "memory:" + world_; }
+  void end_holder(const std::string&) override { jump(past_ttl); }
 
  private:
   static std::string fresh() {
@@ -26,9 +29,19 @@ class MemorySite : public Site {
 
 class SqliteSite : public Site {
  public:
-  std::string url() const override { return "sqlite:" + (folder_.path() / "locks.db").string(); }
+  std::string url() const override { return "sqlite:" + file(); }
+  void end_holder(const std::string& name) override {
+    const SqliteClient database(file());
+    constexpr auto granted = 1;
+    const int ended = database.change(
+        "UPDATE claims SET expires_us = 1 WHERE name = CAST(? AS BLOB) AND standing = " +
+            std::to_string(granted),
+        name);
+    if (ended == 0) throw std::runtime_error("nobody holds " + name);
+  }
 
  private:
+  std::string file() const { return (folder_.path() / "locks.db").string(); }
   TempFolder folder_;
 };
 

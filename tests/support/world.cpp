@@ -4,6 +4,7 @@
 
 #include "support/faulty.hpp"
 #include "support/lender.hpp"
+#include "support/results.hpp"
 
 namespace holdfast::support {
 
@@ -20,7 +21,10 @@ std::string with_option(std::string url, std::string_view option) {
 World::World(const StoreCase& row) : site_(row.host == Host::lender ? borrow(row) : row.site()) {}
 
 Store World::client(const StoreOptions& options, std::string_view option) const {
-  return open(url(option), options).value();
+  auto chosen = options;
+  if (chosen.release_deadline == StoreOptions{}.release_deadline)
+    chosen.release_deadline = release_deadline;
+  return open(url(option), chosen).value();
 }
 
 const Traits& World::traits() {
@@ -28,10 +32,48 @@ const Traits& World::traits() {
   return *traits_;
 }
 
-std::uint64_t World::renewals(std::uint64_t counted) {
-  if (traits().validity == Validity::claim) return counted;
-  return static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begun_) /
-                                    (traits().session / 3));
+// Some stores see that a process died, and do without us: an ask makes them look. Where it still
+// holds the name after that, nobody else does.
+bool World::bury(pid_t killed, const std::string& name, const std::function<void()>& wake) {
+  const auto observer = client();
+  const auto is_dead = [who = "/" + std::to_string(killed) + " "](const Holder& each) {
+    return each.who.find(who) != std::string::npos;
+  };
+  return eventually([&] {
+    (void)observer.lock(name).try_acquire();
+    const auto known = listed(observer, name);
+    const auto dead = std::ranges::find_if(known, is_dead);
+    if (dead == known.end()) return true;
+    if (dead->waits) return false;
+    end_holder(name);
+    if (traits().validity == Validity::claim) wake();  // The end of a session is told to all.
+    return false;
+  });
+}
+
+Millis World::renewal_due() {
+  if (traits().validity == Validity::claim) return past_renewal;
+  return std::chrono::ceil<Millis>(traits().session) / 6 + Millis(1000);
+}
+
+bool World::renewed(const Lease& lease, const Store* client) {
+  const auto look = [&] {
+    if (client != nullptr) (void)client->list("nobody");
+  };
+  const auto before = lease.left();
+  const auto due = renewal_due();
+  jump(due);
+  const bool told = eventually([&] {
+    look();
+    return !lease.valid() || lease.left() > before - due / 2;
+  });
+  look();  // Its answer comes behind that of the proof, which is over then, and may be due again.
+  return told && lease.valid();
+}
+
+std::string World::session(std::chrono::seconds lasts) {
+  if (traits().session == Millis(0)) return {};
+  return "session=" + std::to_string(lasts.count()) + "s";
 }
 
 }  // namespace holdfast::support

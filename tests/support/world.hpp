@@ -7,7 +7,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 
 #include "holdfast/backend.hpp"
 #include "holdfast/holdfast.hpp"
+#include "support/own_clock.hpp"
 
 namespace holdfast::support {
 
@@ -24,9 +27,18 @@ class Site {
   virtual std::string url() const = 0;
   // Ends the store and starts it again with what it keeps. An embedded store ends with its clients.
   virtual void restart() {}
+  // See World.
+  virtual void end_holder(const std::string& name) = 0;
   // Makes it as good as new for the next test; throws if it is not.
   virtual void clear() {}
 };
+
+// More than the 30 s that a lease lasts by default, and in tests.
+inline constexpr Millis past_ttl{31'000};
+// After so long such a lease is renewed; if it is not, less than two thirds of it are left.
+inline constexpr Millis past_renewal{11'000};
+// After so long somebody in line has asked again though no message came: half a ttl ± 25 %.
+inline constexpr Millis past_asking{19'000};
 
 // Where a Site lives: in the test's process, or with the lender, if to start it takes long.
 enum class Host : std::uint8_t { test, lender };
@@ -51,18 +63,34 @@ class World {
   explicit World(const StoreCase& row);
 
   std::string url(std::string_view option = {}) const { return with_option(site_->url(), option); }
+  // With `release_deadline`, unless the options say something else.
   Store client(const StoreOptions& options = {}, std::string_view option = {}) const;
   const Traits& traits();
   void restart() { site_->restart(); }
-  // How often the leases of a client were renewed. A session's are kept by no call of their own:
-  // there, how many thirds of it have passed.
-  std::uint64_t renewals(const Store& client) { return renewals(client.stats().renewed); }
-  std::uint64_t renewals(std::uint64_t counted);  // by a client in another process
+  // The lease of whoever holds this name is over at the store, and nobody has told its holder.
+  // Where a lease ends by a clock, that clock goes ahead by `past_ttl`: leases of up to 30 s are
+  // over. No message tells those who wait on such a store; jump() their clock, and they ask again.
+  void end_holder(const std::string& name) { site_->end_holder(name); }
+  // A process was killed. What it holds of this name ends at the store, now or when its turn comes,
+  // and `wake` makes the others ask again. False if it is still listed there in the end.
+  bool bury(
+      pid_t killed, const std::string& name,
+      const std::function<void()>& wake = [] { jump(past_asking); });
+  // `past_renewal`, or when the session is proven on which a lease rests.
+  Millis renewal_due();
+  // This lease of a client of this process is renewed once more: jumps to where that is due. The
+  // client is asked something, because a jump wakes only timers, and sessions are proven by
+  // threads.
+  bool renewed(const Lease& lease, const Store& client) { return renewed(lease, &client); }
+  bool renewed(const Lease& lease) { return renewed(lease, nullptr); }
+  // The option for a client whose leases last so long where all of them rest on a session.
+  std::string session(std::chrono::seconds lasts);
 
  private:
+  bool renewed(const Lease& lease, const Store* client);
+
   std::unique_ptr<Site> site_;
   std::unique_ptr<Traits> traits_;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 // The base of every suite.

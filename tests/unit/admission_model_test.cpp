@@ -21,15 +21,17 @@ class Model {
   explicit Model(std::uint32_t seed) : random_(seed) {}
 
   void step() {
-    now_us_ += pick(400'000);
+    now_us_ += pick(4'000'000);
     Notices notices;
     const auto claim = static_cast<std::uint8_t>(1 + pick(20));
     switch (pick(6)) {
       case 0:
       case 1:
       case 2: ask(claim, notices); break;
-      case 3: line_.release({"n", nth(claim), pick(4) == 0, Millis(500)}, now_us_, notices); break;
-      case 4: line_.renew({"n", nth(claim), 1, Millis(1 + pick(3000))}, now_us_, notices); break;
+      case 3:
+        line_.release({"n", nth(claim), pick(4) == 0, Millis(6'000)}, now_us_, notices);
+        break;
+      case 4: line_.renew({"n", nth(claim), 1, Millis(1 + pick(30'000))}, now_us_, notices); break;
       default:
         if (pick(10) == 0) line_.revoke(pick(2) == 0, now_us_, notices);
         if (pick(10) == 0) line_.died({pick(3), 0}, now_us_);
@@ -52,12 +54,12 @@ class Model {
     ask.kind = Kind::semaphore;
     ask.capacity = capacity;
     ask.weight = static_cast<std::uint32_t>(1 + pick(capacity));
-    ask.ttl = Millis(1 + pick(3000));
-    ask.lock_delay = Millis(pick(5) == 0 ? pick(1000) : 0);
+    ask.ttl = Millis(1 + pick(30'000));
+    ask.lock_delay = Millis(pick(5) == 0 ? pick(10'000) : 0);
     ask.queue = pick(3) != 0;
     if (pick(8) == 0) {
       ask.instead = nth(static_cast<std::uint8_t>(1 + pick(20)));
-      ask.instead_ttl = Millis(500);
+      ask.instead_ttl = Millis(6'000);
     }
     const bool held = std::ranges::any_of(line_.entries(), [&](const auto& entry) {
       return entry.claim == ask.claim && entry.standing == Admission::Standing::held &&

@@ -247,7 +247,7 @@ TEST_F(GateTest, WhatWasRevokedBeforeItWasHeardOfIsLetGo) {
   pass(Millis(5));
   Notices notices;
   world.store.revoke(false, world.store_us(), notices);
-  pass(seconds(2));
+  pass(seconds(4));
   EXPECT_EQ(second.errc, Errc::lost);
   EXPECT_TRUE(world.store.entries().empty());
 }
@@ -260,7 +260,7 @@ TEST_F(GateTest, AMessageOlderThanTheLastAnswerGrantsNothing) {
   pass(Millis(5));
   ASSERT_EQ(world.store.entries().size(), 2U);
   const ClaimId waiting = world.store.entries()[1].claim;
-  process(1).told({Notice::What::granted, waiting, {1, 0}, 1, Millis(3000)},
+  process(1).told({Notice::What::granted, waiting, {1, 0}, 1, Millis(6'000)},
                   world.store_us() - 1'000'000);
   pass(Millis(5));
   EXPECT_FALSE(second.hold);

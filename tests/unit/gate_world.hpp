@@ -109,8 +109,8 @@ class World {
 };
 
 // A wish for the whole, or for one of many.
-std::shared_ptr<Wish> exclusive(Millis ttl = Millis(3000));
-std::shared_ptr<Wish> reading(Millis ttl = Millis(3000));
+std::shared_ptr<Wish> exclusive(Millis ttl = Millis(6'000));
+std::shared_ptr<Wish> reading(Millis ttl = Millis(6'000));
 
 template <class Event>
 void Process::step(Event&& event) {

@@ -3,17 +3,21 @@
 //   acquire NAME [OPTION…]     held TOKEN | error CODE REASON (options: see support/peer.hpp)
 //   release NAME               released | error CODE REASON
 //   valid NAME, lost NAME      yes | no
+//   left NAME                  how many milliseconds it is valid for
 //   listed NAME                how many hold it or wait for it
 //   renewed                    how many renewals so far
 //   visit NAME FOLDER ROUNDS [OPTION…]
 //                              clean | intruder: acquires, visits a Witness, releases
-//   toil NAME FOLDER WHO MS [OPTION…]
-//                              INTRUDERS LOSSES TROUBLES, counted in that time: acquires, stays in
-//                              a Journal for a while, releases, and goes on after every loss
+//   toil NAME FOLDER WHO [OPTION…]
+//                              INTRUDERS LOSSES TROUBLES, counted until there is a file `enough`
+//                              in the folder: acquires, stays in a Journal for a while, releases,
+//                              and goes on after every loss
 //   crowd NAME COUNT [OPTION…] ok: that many coroutines wait for it, and give it back at once
 //   served                     how many of those had it
+//   beside COMMAND             what COMMAND answers, when it has ended; others may come meanwhile
 //   exit, quick_exit           ends with all that is held
 //
+//   jump MS                    its boot and wall clock go ahead, as after a suspend
 //   wall_clock MS              the wall clock goes this much ahead (or behind)
 //   wild_clock                 … by another hour at each millisecond, from now on
 //   descriptors N, no_descriptors, no_threads
@@ -27,9 +31,11 @@
 // releases what it holds and ends.
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -37,9 +43,10 @@
 
 #include "holdfast/holdfast.hpp"
 #include "peer/limits.hpp"
-#include "peer/wall_clock.hpp"
 #include "support/detached.hpp"
+#include "support/eventually.hpp"
 #include "support/journal.hpp"
+#include "support/own_clock.hpp"
 #include "support/witness.hpp"
 
 namespace holdfast::support {
@@ -62,6 +69,11 @@ class Client {
     }
   }
 
+  void say(const std::string& answer) {
+    const std::lock_guard guard(mutex_);
+    if (!answer.empty()) std::cout << answer << std::endl;
+  }
+
  private:
   using Words = std::istringstream;
   using Command = std::function<std::string(Client&, Words&)>;
@@ -79,7 +91,7 @@ class Client {
   }
 
   const Store& store() {
-    if (!store_) store_ = open(url_).value();
+    if (!store_) store_ = open(url_, {.release_deadline = release_deadline}).value();
     return *store_;
   }
   Lease& lease(Words& words) { return leases_.at(next<std::string>(words)); }
@@ -152,12 +164,12 @@ class Client {
   std::string toil(Words& words) {
     using Clock = std::chrono::steady_clock;
     const auto name = next<std::string>(words);
-    const Journal journal(next<std::string>(words));
+    const std::filesystem::path folder = next<std::string>(words);
+    const Journal journal(folder);
     const int who = next<int>(words);
-    const auto end = Clock::now() + Millis(next<long>(words));
     const auto wanted = lock(name, words);
     int intruders = 0, losses = 0, troubles = 0;
-    while (Clock::now() < end) {
+    while (!std::filesystem::exists(folder / "enough")) {
       auto lease = wanted.try_acquire_for(Millis(60'000));
       if (!lease) {
         ++troubles;
@@ -187,6 +199,14 @@ class Client {
     const auto wanted = lock(name, words);
     for (; count > 0; --count) wait_for(wanted, served_);
     return "ok";
+  }
+
+  std::string beside(Words& words) {
+    store();  // Opened here, because two threads must not.
+    std::string command;
+    std::getline(words, command);
+    beside_ = std::jthread([this, command] { say(obey(command)); });
+    return {};
   }
 
   std::string wild_clock(Words&) {
@@ -227,6 +247,8 @@ class Client {
   std::map<std::string, Lease> leases_;
   std::atomic<int> served_{0};
   std::jthread wild_;
+  std::mutex mutex_;  // of the output
+  std::jthread beside_;
 };
 
 const std::map<std::string, Client::Command>& Client::commands() {
@@ -238,6 +260,7 @@ const std::map<std::string, Client::Command>& Client::commands() {
       {"toil", &Client::toil},
       {"crowd", &Client::crowd},
       {"served", [](Client& client, Words&) { return std::to_string(client.served_.load()); }},
+      {"beside", &Client::beside},
       {"wild_clock", &Client::wild_clock},
       {"starve", &Client::starve},
       {"starve_others",
@@ -248,8 +271,12 @@ const std::map<std::string, Client::Command>& Client::commands() {
       {"valid", [](Client& client, Words& words) { return said(client.lease(words).valid()); }},
       {"lost", [](Client& client,
                   Words& words) { return said(client.lease(words).lost().stop_requested()); }},
+      {"left", [](Client& client,
+                  Words& words) { return std::to_string(client.lease(words).left().count()); }},
       {"renewed",
        [](Client& client, Words&) { return std::to_string(client.store().stats().renewed); }},
+      {"jump",
+       [](Client&, Words& words) { return done([&] { jump(Millis(next<long>(words))); }); }},
       {"wall_clock",
        [](Client& client, Words& words) {
          client.wild_ = {};
@@ -274,5 +301,5 @@ int main(int count, char** arguments) {
   if (count != 2) return 64;
   // Static, so that exit() ends leases after the library's own globals were made, and before.
   static holdfast::support::Client client(arguments[1]);
-  for (std::string line; std::getline(std::cin, line);) std::cout << client.obey(line) << std::endl;
+  for (std::string line; std::getline(std::cin, line);) client.say(client.obey(line));
 }

@@ -8,14 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The part of a store's answer between two marks.
-std::string between(const std::string& text, const std::string& begin, const std::string& end) {
-  const auto from = text.find(begin);
-  if (from == std::string::npos) return {};
-  const auto start = from + begin.size();
-  return text.substr(start, text.find(end, start) - start);
-}
-
 class OfZooKeeper final : public Keeper {
  public:
   std::string url(Millis session) const override {
@@ -33,19 +25,8 @@ class OfZooKeeper final : public Keeper {
   ZooKeeperServer* killed_ = nullptr;
 };
 
-// Of the children of a lock the first has it.
 void OfZooKeeper::end_holder(const std::string& name) {
-  ZooKeeperServer& server = ensemble_.leader();
-  auto client = server.client();
-  const std::string lock = "/holdfast/1/locks/" + name;
-  const std::string before = lock + "/";
-  std::optional<ZooKeeperStat> first;
-  for (const auto& child : client.children(lock)) {
-    const auto stat = client.exists(before + child);
-    if (stat && stat->ephemeral_owner != 0 && (!first || stat->czxid < first->czxid)) first = stat;
-  }
-  if (!first) throw std::runtime_error("nobody holds " + name);
-  end_session(server.port(), first->ephemeral_owner);
+  end_holder_of(ensemble_.leader(), "/holdfast/1/locks/" + name);
 }
 
 class OfEtcd final : public Keeper {
@@ -59,19 +40,12 @@ class OfEtcd final : public Keeper {
   void end_holder(const std::string& name) override;
 
  private:
-  EtcdCluster cluster_;
+  // No election because a busy machine was slow.
+  EtcdCluster cluster_{{.heartbeat = 60ms, .election = 600ms}};
   EtcdServer* killed_ = nullptr;
 };
 
-void OfEtcd::end_holder(const std::string& name) {
-  EtcdServer& server = cluster_.leader();
-  const std::string first = server.ctl({"get", "holdfast/1/locks/" + name + "/", "--prefix",
-                                        "--sort-by=CREATE", "--limit=1", "-w", "fields"});
-  const std::string lease = between(first, "\"Lease\" : ", "\n");
-  char hex[17] = {};
-  std::snprintf(hex, sizeof hex, "%lx", std::stoul(lease));
-  server.ctl({"lease", "revoke", hex});
-}
+void OfEtcd::end_holder(const std::string& name) { cluster_.end_holder(name); }
 
 }  // namespace
 

@@ -34,11 +34,11 @@ class Slow : public testing::TestWithParam<KeeperCase> {
 
 TEST_P(Slow, AnswersWithdrawTheClaim) {
   const std::string name = "name";
-  const Store alice = open(proxied(keeper->url(2s))).value();
-  const Store bob = open(keeper->url(2s)).value();
-  const LockOptions options{.ttl = 2s};
+  const Store alice = open(proxied(keeper->url(6s))).value();
+  const Store bob = open(keeper->url(6s)).value();
+  const LockOptions options{.ttl = 6s};  // An answer is waited for a third of that.
   ASSERT_TRUE(succeeded(alice.lock(name, options).acquire()));  // It is connected.
-  for (Proxy& proxy : proxies) proxy.delay(3s);
+  for (Proxy& proxy : proxies) proxy.delay(7s);
   const auto lease = alice.lock(name, options).try_acquire();
   ASSERT_TRUE(failed(lease, Errc::unavailable));
   EXPECT_EQ(lease.error().reason(), "too_slow");

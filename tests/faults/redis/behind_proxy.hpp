@@ -6,21 +6,19 @@
 
 #include <string>
 
+#include "faults/redis/moments.hpp"
 #include "support/diary.hpp"
 #include "support/proxy.hpp"
 #include "support/redis/server.hpp"
 #include "support/results.hpp"
-#include "support/world.hpp"
+#include "support/skewed_clock.hpp"
 
 namespace holdfast::support {
 
 class BehindProxy : public testing::Test {
  protected:
   std::string url() const { return "redis://" + proxy.address(); }
-  Store client(StoreOptions options = {}) const {
-    if (options.patience > impatient) options.patience = impatient;
-    return open(url(), options).value();
-  }
+  Store client(const StoreOptions& options = {}) const { return open(url(), options).value(); }
   // Its connection stands: what comes next on it is no greeting.
   Store connected_client(const StoreOptions& options = {}) const {
     auto store = client(options);
@@ -28,10 +26,11 @@ class BehindProxy : public testing::Test {
     return store;
   }
 
-  static constexpr Millis impatient{2000};
+  static constexpr Millis impatient{1000};  // of those that are to give up
   const std::string name = "the/name";
   const LockOptions long_lived{.ttl = held_long};
-  RedisServer server;
+  SkewedClock clock;  // the server's
+  RedisServer server{{.environment = clock.environment()}};
   Proxy proxy{server.port()};
   const Store bob = open(server.url()).value();
 };

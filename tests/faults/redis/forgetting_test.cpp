@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "faults/redis/on_redis.hpp"
+#include "support/skewed_clock.hpp"
 
 namespace holdfast {
 namespace {
@@ -14,16 +15,18 @@ using namespace support;
 
 class RedisForgets : public OnRedis {
  protected:
-  RedisServer server;
+  SkewedClock clock;  // the server's
+  RedisServer server{{.environment = clock.environment()}};
   RedisClient redis = server.client();
-  const std::string guarded = server.url() + "?guard=on&guard_ttl=3s";
+  const std::string guarded = server.url() + "?guard=on&guard_ttl=40s";
+  static constexpr Millis past_quarantine{41'000};
 };
 
 // Somebody who holds it, and whose events are written down.
 class Owner : public Watched {
  public:
-  Owner(const std::string& url, const std::string& name, Millis ttl)
-      : Watched(url), lease(take(name, {.ttl = ttl}).value()), name_(name) {}
+  Owner(const std::string& url, const std::string& name)
+      : Watched(url), lease(take(name, {}).value()), name_(name) {}
   std::string why_lost() const { return Watched::why_lost(name_); }
   long count(Event::Kind kind) const { return Watched::count(name_, kind); }
   long waiting() const { return support::waiting(store, name_); }
@@ -36,9 +39,9 @@ class Owner : public Watched {
 
 TEST_F(RedisForgets, S01NothingWithItsLogAndTheHolderGoesOn) {
   RedisServer keeping({.appendfsync = "always"});
-  Owner alice(keeping.url(), name, 6s);
+  Owner alice(keeping.url(), name);
   keeping.restart();
-  EXPECT_TRUE(alice.renewed_again());
+  EXPECT_TRUE(renews_when_due(alice.store));
   EXPECT_TRUE(alice.lease.valid());
   EXPECT_EQ(alice.count(Event::Kind::lost), 0);
   EXPECT_TRUE(failed(open(keeping.url())->lock(name).try_acquire(), Errc::busy));
@@ -46,10 +49,11 @@ TEST_F(RedisForgets, S01NothingWithItsLogAndTheHolderGoesOn) {
 }
 
 TEST_F(RedisForgets, S02AllAtARestartAndTheHolderIsTold) {
-  Owner alice(server.url(), name, 6s);
+  Owner alice(server.url(), name);
   const auto lost = alice.lease.lost();
   server.restart(RedisServer::Data::gone);
-  EXPECT_EQ(alice.why_lost(), "gone");  // by its next renewal, not by the end of its time
+  come_due(alice.store);
+  EXPECT_EQ(alice.why_lost(), "gone");
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(alice.lease.valid());
   EXPECT_TRUE(failed(alice.lease.release(), Errc::lost));
@@ -61,16 +65,22 @@ TEST_F(RedisForgets, S02AllAtARestartAndTheHolderIsTold) {
 
 TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
   ASSERT_TRUE(succeeded(open(guarded)->init()));
-  Owner alice(guarded, name, 2500ms);
+  Owner alice(guarded, name);
   server.restart(RedisServer::Data::gone);
   const auto bob = open(guarded).value();
-  const auto refused = bob.lock(name, {.ttl = 1s}).try_acquire();
-  EXPECT_TRUE(failed(refused, Errc::unavailable));
-  EXPECT_EQ(refused.error().reason(), "quarantine");
-  const auto next = bob.lock(name, {.ttl = 1s}).acquire();
+  // As long as alice can count on it, and a little longer.
+  for (const Millis ahead : {Millis(0), past_ttl}) {
+    clock.set_ahead(ahead);
+    const auto refused = bob.lock(name).try_acquire();
+    ASSERT_TRUE(failed(refused, Errc::unavailable));
+    EXPECT_EQ(refused.error().reason(), "quarantine");
+  }
+  jump(past_ttl);
+  clock.set_ahead(past_quarantine);
+  const auto next = bob.lock(name).acquire();
   ASSERT_TRUE(succeeded(next));
   EXPECT_FALSE(alice.lease.valid());
-  EXPECT_EQ(alice.count(Event::Kind::lost), 1);
+  EXPECT_TRUE(eventually([&] { return alice.count(Event::Kind::lost) == 1; }));
   EXPECT_GT(next->token(), alice.lease.token());
 }
 
@@ -78,16 +88,17 @@ TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
 // them, or with somebody whose lease counts.
 class Waiters {
  public:
-  Waiters(const std::string& url, const std::string& name, const Lease& holder, Millis ttl) {
+  Waiters(const std::string& url, const std::string& name, const Lease& holder,
+          const LockOptions& options = {}) {
     for (int each = 0; each < count; ++each)
       threads_.emplace_back([=, this, &holder] {
-        const auto store = open(url).value();
-        const auto lease = store.lock(name, {.ttl = ttl}).acquire();
+        const auto store = open(url, {.patience = held_long}).value();
+        const auto lease = store.lock(name, options).acquire();
         if (!lease) return;
         if (inside_.fetch_add(1) != 0) ++together;
         if (holder.valid()) ++beside_holder;
         tokens_ok_ = tokens_ok_ && lease->token() > holder.token();
-        std::this_thread::sleep_for(5ms);
+        EXPECT_EQ(holding(store, name), 1);
         inside_.fetch_sub(1);
         ++entered;
       });
@@ -104,11 +115,8 @@ class Waiters {
   std::vector<std::jthread> threads_;
 };
 
-// The holder is told, and all who wait enter, one after the other.
-void flush_all(RedisClient& redis, const Owner& holder, Waiters& waiters) {
-  ASSERT_TRUE(eventually([&] { return holder.waiting() == Waiters::count; }));
-  redis.command({"FLUSHALL"});
-  EXPECT_EQ(holder.why_lost(), "gone");
+// All waiters enter, one after the other.
+void expect_all_entered(Waiters& waiters) {
   waiters.join();
   EXPECT_EQ(waiters.entered, Waiters::count);
   EXPECT_EQ(waiters.together, 0);
@@ -116,27 +124,44 @@ void flush_all(RedisClient& redis, const Owner& holder, Waiters& waiters) {
 }
 
 TEST_F(RedisForgets, S03AllByFlushallWithWaitersInLine) {
-  const Owner alice(server.url(), name, 2s);
-  Waiters waiters(server.url(), name, alice.lease, 2s);
-  flush_all(redis, alice, waiters);
+  const Owner alice(server.url(), name);
+  Waiters waiters(server.url(), name, alice.lease);
+  ASSERT_TRUE(eventually([&] { return alice.waiting() == Waiters::count; }));
+  redis.command({"FLUSHALL"});
+  come_due(alice.store);
+  EXPECT_EQ(alice.why_lost(), "gone");
+  jump(past_asking - past_renewal);
+  expect_all_entered(waiters);
   EXPECT_TRUE(eventually_nothing_left(alice.store, name));
 }
 
 TEST_F(RedisForgets, S03AllByFlushallAndTheGuardKeepsWaitersOut) {
   ASSERT_TRUE(succeeded(open(guarded)->init()));
-  const Owner alice(guarded, name, 2s);
-  Waiters waiters(guarded, name, alice.lease, 2s);
-  flush_all(redis, alice, waiters);
+  const Owner alice(guarded, name);
+  // So short a ttl that they ask again within 4 s, before alice does.
+  Waiters waiters(guarded, name, alice.lease, {.ttl = 6s});
+  ASSERT_TRUE(eventually([&] { return alice.waiting() == Waiters::count; }));
+  redis.command({"FLUSHALL"});
+  redis.command({"CONFIG", "RESETSTAT"});
+  jump(4s);
+  EXPECT_TRUE(eventually([&] { return redis.calls()["evalsha"] > 2L * Waiters::count; }));
+  EXPECT_TRUE(alice.lease.valid());
+  EXPECT_EQ(waiters.entered, 0);
+  come_due(alice.store);
+  EXPECT_EQ(alice.why_lost(), "gone");
+  clock.set_ahead(past_quarantine);
+  expect_all_entered(waiters);
   EXPECT_EQ(waiters.beside_holder, 0);
 }
 
 // No guard can see it: for up to ttl/3 there may be two, and their tokens tell them apart.
 TEST_F(RedisForgets, S04OneKeyByAnOperator) {
-  Owner alice(server.url(), name, 6s);
+  Owner alice(server.url(), name);
   redis.command({"DEL", key});
   const auto next = open(server.url())->lock(name).try_acquire();
   ASSERT_TRUE(succeeded(next));
   EXPECT_GT(next->token(), alice.lease.token());
+  come_due(alice.store);
   EXPECT_EQ(alice.why_lost(), "gone");
   EXPECT_TRUE(failed(alice.lease.release(), Errc::lost));
   EXPECT_TRUE(next->valid());
@@ -154,12 +179,12 @@ TEST_F(RedisForgets, S05ScriptsBetweenAnyTwoCalls) {
     return std::pair(calls["evalsha"], calls["eval"]);
   };
   forget();
-  auto lease = alice.take(name, {.ttl = 1500ms});
+  auto lease = alice.take(name, {});
   ASSERT_TRUE(succeeded(lease));
   EXPECT_EQ(sent(), std::pair(1L, 1L));  // refused by its hash, done by its text
   EXPECT_EQ(listed(bob.store, name).size(), 1U);
   redis.command({"SCRIPT", "FLUSH"});
-  EXPECT_TRUE(alice.renewed_again());
+  EXPECT_TRUE(renews_when_due(alice.store));
   redis.command({"SCRIPT", "FLUSH"});
   std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.store.lock(name).acquire())); });
   ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == 1; }));
@@ -171,7 +196,7 @@ TEST_F(RedisForgets, S05ScriptsBetweenAnyTwoCalls) {
 }
 
 TEST_F(RedisForgets, S12AKeyThatWasEvicted) {
-  Owner alice(server.url(), name, 6s);
+  Owner alice(server.url(), name);
   redis.command({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
   redis.command({"CONFIG", "SET", "maxmemory",
                  std::to_string(std::stol(redis.info("memory", "used_memory")) + (1 << 20))});
@@ -179,6 +204,7 @@ TEST_F(RedisForgets, S12AKeyThatWasEvicted) {
   for (int each = 0; each < 100 && redis.command({"EXISTS", key}).integer == 1; ++each)
     (void)redis.attempt({"SET", "load" + std::to_string(each), load});
   ASSERT_EQ(redis.command({"EXISTS", key}).integer, 0);
+  come_due(alice.store);
   EXPECT_EQ(alice.why_lost(), "gone");
 
   const auto careful = open(server.url())->lock(name, {.purpose = Purpose::correctness});

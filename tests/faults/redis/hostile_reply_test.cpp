@@ -2,12 +2,16 @@
 // read one. They end the connection; they cost little memory, and nobody is ever told that it holds
 // something.
 
+#include <atomic>
 #include <fstream>
 #include <future>
+#include <memory>
 
 #include "cli/cli.hpp"
+#include "faults/redis/moments.hpp"
 #include "support/evil_server.hpp"
 #include "support/results.hpp"
+#include "support/skewed_clock.hpp"
 
 namespace holdfast {
 namespace {
@@ -15,7 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace support;
 
-const std::string name = "the/name";
 constexpr long most_growth = 32 << 10;  // KiB
 
 // How much more memory than at the beginning was ever in use.
@@ -33,8 +36,9 @@ class Memory {
 
 class RedisHostileReplies : public testing::Test {
  protected:
-  static Store client(const EvilServer& evil) {
-    return open(evil.url(), {.patience = 1s, .release_deadline = 20ms}).value();
+  // Some poisons are not understood before the patience ends.
+  static Store client(const EvilServer& evil, Millis patience = 500ms) {
+    return open(evil.url(), {.patience = patience, .release_deadline = 20ms}).value();
   }
   // One line of printable text, not long.
   static void expect_decent(const Error& error) {
@@ -43,7 +47,7 @@ class RedisHostileReplies : public testing::Test {
     for (const char byte : error.message())
       EXPECT_TRUE(static_cast<unsigned char>(byte) >= 0x20 && byte != 0x7f) << error.message();
   }
-  // Each of the poisons, served as `place` says.
+  // Serves each hostile reply as `place` says, each one to a lock that has its name.
   template <class Place, class Test>
   static void each(Place&& place, Test&& test) {
     const RedisServer server;
@@ -51,10 +55,28 @@ class RedisHostileReplies : public testing::Test {
       SCOPED_TRACE(poison.name);
       const Memory memory;
       const EvilServer evil(place(poison.say), &server);
-      test(server, evil);
+      test(server, evil, poison.name);
       if (!sanitized) {
         EXPECT_LT(memory.growth(), most_growth);
       }
+    }
+  }
+  // The same where each of them is waited for: all of them together take less memory than any of
+  // those that do not end would, if it were kept.
+  template <class Place, class Test>
+  static void all_at_once(Place&& place, Test&& test) {
+    const RedisServer server;
+    const Memory memory;
+    std::vector<std::future<void>> all;
+    for (const auto& poison : poisons())
+      all.push_back(std::async(std::launch::async, [&] {
+        SCOPED_TRACE(poison.name);
+        const EvilServer evil(place(poison.say), &server);
+        test(server, evil, poison.name);
+      }));
+    for (auto& each : all) each.get();
+    if (!sanitized) {
+      EXPECT_LT(memory.growth(), 4 * most_growth);
     }
   }
   static auto instead_of(const std::string& word) {
@@ -65,8 +87,8 @@ class RedisHostileReplies : public testing::Test {
       };
     };
   }
-  static void expect_no_lease(const RedisServer&, const EvilServer& evil) {
-    const auto lease = client(evil).lock(name, {.ttl = 1s}).try_acquire();
+  static void expect_no_lease(const RedisServer&, const EvilServer& evil, const std::string& name) {
+    const auto lease = client(evil).lock(name).try_acquire();
     ASSERT_FALSE(lease);
     expect_decent(lease.error());
   }
@@ -78,9 +100,9 @@ TEST_F(RedisHostileReplies, B15InPlaceOfAnyReply) {
 }
 
 TEST_F(RedisHostileReplies, B15InTheGreeting) {
-  each(instead_of("INFO"), [](const RedisServer&, const EvilServer& evil) {
+  each(instead_of("INFO"), [](const RedisServer&, const EvilServer& evil, const std::string& name) {
     // What is no error and does not break the stream may pass: the scripts alone decide.
-    const auto lease = client(evil).lock(name, {.ttl = 1s}).try_acquire();
+    const auto lease = client(evil).lock(name).try_acquire();
     if (!lease) expect_decent(lease.error());
   });
 }
@@ -88,7 +110,7 @@ TEST_F(RedisHostileReplies, B15InTheGreeting) {
 TEST_F(RedisHostileReplies, B15ToAnAsk) { each(to_scripts, expect_no_lease); }
 
 TEST_F(RedisHostileReplies, B15ToAList) {
-  each(instead_of("SCAN"), [](const RedisServer&, const EvilServer& evil) {
+  each(instead_of("SCAN"), [](const RedisServer&, const EvilServer& evil, const std::string&) {
     const auto holders = client(evil).list();
     if (holders) {
       EXPECT_TRUE(holders->empty());
@@ -100,18 +122,20 @@ TEST_F(RedisHostileReplies, B15ToAList) {
 
 // Whoever waits is not granted anything by it, and gets the lock when it is free.
 TEST_F(RedisHostileReplies, B15InPlaceOfASubscription) {
-  each(instead_of("SUBSCRIBE"), [](const RedisServer& server, const EvilServer& evil) {
-    const auto alice = client(evil);
-    const auto bob = open(server.url()).value();
-    auto held = bob.lock(name, {.ttl = 1s}).acquire();
-    auto waited = std::async(std::launch::async,
-                             [&] { return alice.lock(name, {.ttl = 1s}).try_acquire_for(30s); });
-    ASSERT_TRUE(eventually([&] { return evil.commands("SUBSCRIBE") > 0; }));
-    EXPECT_EQ(waited.wait_for(0s), std::future_status::timeout);
-    EXPECT_EQ(holding(bob, name), 1);
-    EXPECT_TRUE(succeeded(held->release()));
-    EXPECT_TRUE(succeeded(waited.get()));
-  });
+  all_at_once(instead_of("SUBSCRIBE"),
+              [](const RedisServer& server, const EvilServer& evil, const std::string& name) {
+                const auto alice = client(evil, patient);
+                const auto bob = open(server.url()).value();
+                auto held = bob.lock(name).acquire();
+                // The shorter the ttl, the sooner a subscription counts as failed.
+                auto waited = std::async(std::launch::async,
+                                         [&] { return alice.lock(name, {.ttl = 6s}).acquire(); });
+                ASSERT_TRUE(eventually([&] { return evil.commands("SUBSCRIBE") > 0; }));
+                EXPECT_EQ(waited.wait_for(0s), std::future_status::timeout);
+                EXPECT_EQ(holding(bob, name), 1);
+                EXPECT_TRUE(succeeded(held->release()));
+                EXPECT_TRUE(succeeded(waited.get()));
+              });
 }
 
 TEST_F(RedisHostileReplies, B15InPlaceOfAMessage) {
@@ -125,42 +149,72 @@ TEST_F(RedisHostileReplies, B15InPlaceOfAMessage) {
       return Say{subscribed + say.bytes + say.bytes, 1, true};
     };
   };
-  each(behind_a_subscription, [](const RedisServer& server, const EvilServer& evil) {
-    const auto alice = client(evil);
-    const auto bob = open(server.url()).value();
-    const auto held = bob.lock(name, {.ttl = 1s}).acquire();
-    EXPECT_FALSE(alice.lock(name, {.ttl = 1s}).try_acquire_for(200ms));
-    EXPECT_TRUE(held->valid());
-  });
+  all_at_once(behind_a_subscription,
+              [](const RedisServer& server, const EvilServer& evil, const std::string& name) {
+                const auto alice = client(evil);
+                const auto bob = open(server.url()).value();
+                const auto held = bob.lock(name).acquire();
+                EXPECT_FALSE(alice.lock(name).try_acquire_for(shortly));
+                EXPECT_TRUE(held->valid());
+              });
 }
+
+// Somebody whose server spoils renewals from some moment on.
+class Spoiled {
+ public:
+  Spoiled(const RedisServer& server, const Poison& poison)
+      : name(poison.name),
+        evil_(
+            [this, &poison](const RedisCommand& command) -> std::optional<Say> {
+              if (!spoils_ || command.front() != "EVALSHA") return std::nullopt;
+              ++spoilt_;
+              return poison.say;
+            },
+            &server),
+        store_(open(evil_.url(), {.patience = 1s, .release_deadline = 20ms}).value()),
+        lease(store_.lock(name, {.margin = 5s}).acquire().value()) {
+    spoils_ = true;
+  }
+  bool spoilt() const { return spoilt_ > 0; }
+
+  const std::string name;
+
+ private:
+  std::atomic<bool> spoils_ = false;
+  std::atomic<int> spoilt_ = 0;
+  const EvilServer evil_;
+  const Store store_;
+
+ public:
+  const Lease lease;
+};
 
 // A renewal that was not understood extends nothing, and what was held is lost in time.
 TEST_F(RedisHostileReplies, B15ToARenewal) {
-  const RedisServer server;
-  std::vector<std::future<void>> all;
-  for (const auto& poison : poisons()) {
-    if (poison.say.times > 1) continue;  // Enough of them at once.
-    all.push_back(std::async(std::launch::async, [&server, &poison] {
-      SCOPED_TRACE(poison.name);
-      std::atomic<bool> spoils = false;
-      const EvilServer evil(
-          [&](const RedisCommand& command) -> std::optional<Say> {
-            if (spoils && command.front() == "EVALSHA") return poison.say;
-            return std::nullopt;
-          },
-          &server);
-      const auto alice = client(evil);
-      const auto lease = alice.lock(poison.name, {.ttl = 3s}).acquire();
-      ASSERT_TRUE(succeeded(lease));
-      const auto lost = lease->lost();
-      spoils = true;
-      const auto bob = open(server.url()).value();
-      const auto next = bob.lock(poison.name).acquire();
-      EXPECT_TRUE(lost.stop_requested());
-      EXPECT_FALSE(lease->valid());
-    }));
+  SkewedClock clock;
+  const RedisServer server({.environment = clock.environment()});
+  std::vector<std::unique_ptr<Spoiled>> all;
+  for (const auto& poison : poisons())
+    if (poison.say.times == 1)  // Enough of them at once.
+      all.push_back(std::make_unique<Spoiled>(server, poison));
+  const auto bob = open(server.url()).value();
+  jump(past_renewal);
+  for (const auto& each : all) {
+    SCOPED_TRACE(each->name);
+    EXPECT_TRUE(eventually([&] { return each->spoilt(); }));
+    EXPECT_LT(each->lease.left(), 30s - past_renewal);
   }
-  for (auto& each : all) each.get();
+  constexpr Millis almost = 26s;  // the margin has begun
+  jump(almost - past_renewal);
+  clock.set_ahead(almost);
+  for (const auto& each : all) {
+    SCOPED_TRACE(each->name);
+    EXPECT_TRUE(eventually([&] { return each->lease.lost().stop_requested(); }));
+    EXPECT_FALSE(each->lease.valid());
+    EXPECT_TRUE(failed(bob.lock(each->name).try_acquire(), Errc::busy));
+  }
+  clock.set_ahead(past_ttl);
+  for (const auto& each : all) EXPECT_TRUE(succeeded(bob.lock(each->name).acquire()));
 }
 
 // ── B16 ──────────────────────────────────────────────────────────────────────────────────────────

@@ -35,7 +35,12 @@ TEST_F(RedisNetwork, N01RefusedFromTheStart) {
   EXPECT_NE(lease.error().message().find(proxy.address()), std::string::npos)
       << lease.error().message();
   EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(300ms), Errc::unavailable));  // Not busy.
-  EXPECT_TRUE(failed(alice.lock(name).acquire(), Errc::unavailable));               // At patience.
+  const auto asks = alice.stats().asks;
+  auto patient = std::async(std::launch::async, [&] { return alice.lock(name).acquire(); });
+  ASSERT_TRUE(eventually([&] { return alice.stats().asks > asks + 2; }));
+  EXPECT_EQ(patient.wait_for(0s), std::future_status::timeout);
+  jump(StoreOptions{}.patience);
+  EXPECT_TRUE(failed(patient.get(), Errc::unavailable));
   EXPECT_EQ(alice.stats().debts, 0U);  // Nothing was sent, so nothing is to be taken back.
 }
 
@@ -50,8 +55,8 @@ TEST_F(RedisNetwork, N01RefusedForAWhile) {
 
 TEST_F(RedisNetwork, N02SilenceFromTheStart) {
   proxy.hold();
-  const auto alice = client();
-  EXPECT_TRUE(failed(alice.lock(name, long_lived).try_acquire_for(1s), Errc::unavailable));
+  const auto alice = client({.patience = impatient});
+  EXPECT_TRUE(failed(alice.lock(name, long_lived).try_acquire_for(600ms), Errc::unavailable));
   EXPECT_TRUE(failed(alice.lock(name, long_lived).acquire(), Errc::unavailable));
   proxy.heal();  // An ask may still be under way, to be taken back as soon as it is answered.
   EXPECT_TRUE(succeeded(alice.lock(name + "/2").acquire()));
@@ -63,7 +68,7 @@ TEST_F(RedisNetwork, N02SilenceFromTheStart) {
 TEST_F(RedisNetwork, N02SilenceDuringAcquire) {
   const auto alice = connected_client();
   proxy.hold();
-  EXPECT_TRUE(failed(alice.lock(name, long_lived).try_acquire_for(1s), Errc::unavailable));
+  EXPECT_TRUE(failed(alice.lock(name, long_lived).try_acquire_for(600ms), Errc::unavailable));
   EXPECT_GT(alice.stats().debts, 0U);
   proxy.heal();
   EXPECT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
@@ -74,13 +79,21 @@ TEST_F(RedisNetwork, N02SilenceDuringAcquire) {
 TEST_F(RedisNetwork, N03SilenceWhileHeld) {
   const Diary diary;
   const auto alice = client(diary.options());
-  auto lease = alice.lock(name, {.ttl = 2s, .margin = 500ms}).acquire();
+  auto lease = alice.lock(name, {.margin = 5s}).acquire();
   ASSERT_TRUE(succeeded(lease));
   const auto lost = lease->lost();
   proxy.hold();
-  const auto next = bob.lock(name).acquire();
-  EXPECT_TRUE(lost.stop_requested());
+  jump(past_renewal + from_renewal_to_risk);
+  ASSERT_TRUE(eventually([&] { return diary.count(name, Event::Kind::at_risk) == 1; }));
+  EXPECT_TRUE(lease->valid());
+  constexpr Millis almost = 26s;  // the margin has begun
+  jump(almost - past_renewal - from_renewal_to_risk);
+  clock.set_ahead(almost);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // So she knows it before him.
+  clock.set_ahead(past_ttl);
+  const auto next = bob.lock(name).acquire();
   EXPECT_TRUE(eventually([&] { return diary.count(name, Event::Kind::lost) == 1; }));
   EXPECT_EQ(diary.count(name, Event::Kind::at_risk), 1);
   EXPECT_TRUE(failed(lease->release(), Errc::lost));
@@ -92,14 +105,14 @@ TEST_F(RedisNetwork, N03SilenceWhileHeld) {
 TEST_F(RedisNetwork, N04SilenceThatEndsInTime) {
   const Diary diary;
   const auto alice = client(diary.options());
-  const auto lease = alice.lock(name, {.ttl = 5s}).acquire();
+  const auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   proxy.hold();
+  jump(past_renewal + from_renewal_to_risk);
   ASSERT_TRUE(eventually([&] { return diary.count(name, Event::Kind::at_risk) == 1; }));
   proxy.heal();
   ASSERT_TRUE(eventually([&] { return diary.count(name, Event::Kind::safe) == 1; }));
-  const auto renewed = alice.stats().renewed;
-  ASSERT_TRUE(eventually([&] { return alice.stats().renewed > renewed; }));
+  ASSERT_TRUE(renews_when_due(alice));
   EXPECT_TRUE(lease->valid());
   EXPECT_EQ(diary.count(name, Event::Kind::at_risk), 1);
   EXPECT_EQ(diary.count(name, Event::Kind::lost), 0);
@@ -134,7 +147,7 @@ TEST_F(RedisNetwork, N05TryThatGotNoReplyLeavesNothing) {
 }
 
 TEST_F(RedisNetwork, N06ReplyOfReleaseIsLost) {
-  const auto alice = connected_client();
+  const auto alice = connected_client({.release_deadline = patient});
   auto lease = alice.lock(name, long_lived).acquire();
   ASSERT_TRUE(succeeded(lease));
   proxy.cut(Way::replies, 0, "EVALSHA");
@@ -146,11 +159,14 @@ TEST_F(RedisNetwork, N06ReplyOfReleaseIsLost) {
 // The server renews it, and nobody tells us: we must not count on it.
 TEST_F(RedisNetwork, N07RepliesOfRenewalsAreLost) {
   const auto alice = client();
-  const auto lease = alice.lock(name, {.ttl = 3s}).acquire();
+  const auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   const auto lost = lease->lost();
   proxy.hold(Way::replies);
-  EXPECT_TRUE(eventually([&] { return left_at_server() > lease->left() + 600ms; }));
+  clock.set_ahead(past_renewal);
+  jump(past_renewal);
+  EXPECT_TRUE(eventually([&] { return left_at_server() > lease->left() + 6s; }));
+  jump(from_renewal_to_risk + from_risk_to_end);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(lease->valid());
 }
@@ -158,65 +174,74 @@ TEST_F(RedisNetwork, N07RepliesOfRenewalsAreLost) {
 TEST_F(RedisNetwork, N07OneLostReplyOfARenewalIsHealedByTheNext) {
   const Diary diary;
   const auto alice = client(diary.options());
-  const auto lease = alice.lock(name, {.ttl = 2s}).acquire();
+  const auto lease = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   proxy.cut(Way::replies, 0, "EVALSHA");
-  ASSERT_TRUE(eventually([&] { return proxy.counts().cuts == 1; }));
-  const auto renewed = alice.stats().renewed;
-  ASSERT_TRUE(eventually([&] { return alice.stats().renewed >= renewed + 2; }));
+  ASSERT_TRUE(renews_when_due(alice));
+  EXPECT_EQ(proxy.counts().cuts, 1);
+  ASSERT_TRUE(renews_when_due(alice));
   EXPECT_TRUE(lease->valid());
   EXPECT_EQ(diary.count(name, Event::Kind::lost), 0);
 }
 
 TEST_F(RedisNetwork, N12DelayShortensTheLease) {
-  const auto alice = connected_client();
+  const auto alice = connected_client({.release_deadline = patient});
   proxy.delay(100ms);
-  auto lease = alice.lock(name, {.ttl = 3s}).acquire();
+  auto lease = alice.lock(name, {.margin = 1ms}).acquire();
   ASSERT_TRUE(succeeded(lease));
-  EXPECT_LT(lease->left(), 3s - 200ms);
+  EXPECT_LT(lease->left(), 30s - 200ms);
   EXPECT_LT(lease->left(), left_at_server());
-  ASSERT_TRUE(eventually([&] { return alice.stats().renewed >= 2; }));
+  for (int renewals = 0; renewals < 2; ++renewals) ASSERT_TRUE(renews_when_due(alice));
   EXPECT_TRUE(lease->valid());
   EXPECT_TRUE(succeeded(lease->release()));
 }
 
-// Of the ttl the margin leaves less than the round trip takes, which is still in time for an answer
-// (on a busy machine not always: then it is none).
+// The margin is half of the ttl, and half of it has passed when the reply comes, which is still
+// read (on a busy machine not always: then there is none).
 TEST_F(RedisNetwork, N13ReplyThatComesWhenTheLeaseIsWorthless) {
   const auto alice = connected_client();
-  proxy.delay(150ms);
   EXPECT_TRUE(eventually([&] {
-    const auto lease = alice.lock(name, {.ttl = 500ms, .margin = 250ms}).try_acquire();
+    proxy.hold(Way::replies);
+    auto trying = std::async(std::launch::async,
+                             [&] { return alice.lock(name, {.margin = 15s}).try_acquire(); });
+    EXPECT_TRUE(eventually([&] { return holding(bob, name) == 1; }));
+    jump(15s);
+    proxy.heal();
+    const auto lease = trying.get();
     EXPECT_TRUE(failed(lease, Errc::unavailable));
+    EXPECT_TRUE(eventually_nothing_left(bob, name));
     return !lease && lease.error().reason() == "too_slow";
   }));
-  proxy.heal();
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
 }
 
 TEST_F(RedisNetwork, N13DelayLongerThanTheTtl) {
   const auto alice = connected_client();
-  proxy.delay(800ms);
-  EXPECT_TRUE(failed(alice.lock(name, {.ttl = 500ms}).try_acquire_for(1500ms), Errc::unavailable));
+  proxy.delay(500ms);
+  auto trying =
+      std::async(std::launch::async, [&] { return alice.lock(name).try_acquire_for(past_ttl); });
+  ASSERT_TRUE(eventually([&] { return holding(bob, name) == 1; }));
+  jump(past_ttl);
+  EXPECT_TRUE(failed(trying.get(), Errc::unavailable));
   proxy.heal();
   EXPECT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
-  EXPECT_TRUE(
-      eventually_nothing_left(bob, name));  // What came too late even for that ends by its ttl.
+  clock.set_ahead(past_ttl);  // What came too late even for that ends by its ttl.
+  EXPECT_TRUE(eventually_nothing_left(bob, name));
 }
 
 // Requests pass and replies do not: a holder is lost, and who waits is not told of its grant.
 TEST_F(RedisNetwork, N15RepliesAloneAreLost) {
   const std::string other = "the/other";
   const auto alice = client(), carol = client();
-  const auto held = alice.lock(name, {.ttl = 2s, .margin = 500ms}).acquire();
+  const auto held = alice.lock(name).acquire();
   const auto lost = held->lost();
   auto bobs = bob.lock(other).acquire();
-  auto waited = std::async(std::launch::async,
-                           [&] { return carol.lock(other, {.ttl = 2s}).try_acquire_for(4s); });
+  auto waited =
+      std::async(std::launch::async, [&] { return carol.lock(other).try_acquire_for(past_ttl); });
   ASSERT_TRUE(eventually([&] { return waiting(bob, other) == 1; }));
   proxy.hold(Way::replies);
   EXPECT_TRUE(succeeded(bobs->release()));
   EXPECT_TRUE(eventually([&] { return holding(bob, other) == 1; }));  // At the server it is hers.
+  jump(past_ttl);
   EXPECT_FALSE(waited.get());
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(held->valid());
@@ -228,11 +253,15 @@ TEST_F(RedisNetwork, N15RepliesAloneAreLost) {
 TEST_F(RedisNetwork, N24ServerThatSaysNothing) {
   const EvilServer silent([](const RedisCommand&) { return Say{}; });
   const auto alice = open(silent.url(), {.patience = impatient}).value();
-  const auto lease = alice.lock(name).try_acquire();
-  ASSERT_TRUE(failed(lease, Errc::unavailable));
-  EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(1s), Errc::unavailable));
-  EXPECT_TRUE(failed(alice.lock(name).acquire(), Errc::unavailable));
-  EXPECT_TRUE(failed(alice.list(), Errc::unavailable));
+  // All at once, because each of them takes as long as the patience.
+  const auto in_vain = [](auto&& call) {
+    return std::async(std::launch::async, [=] { EXPECT_TRUE(failed(call(), Errc::unavailable)); });
+  };
+  for (auto& each : {in_vain([=, this] { return alice.lock(name + "1").try_acquire(); }),
+                     in_vain([=, this] { return alice.lock(name + "2").try_acquire_for(600ms); }),
+                     in_vain([=, this] { return alice.lock(name + "3").acquire(); }),
+                     in_vain([=] { return alice.list(); })})
+    each.wait();
   EXPECT_EQ(silent.commands("EVALSHA"), 0);
 }
 
@@ -250,15 +279,15 @@ TEST_F(RedisNetwork, N24ConnectionThatHasFallenSilent) {
       },
       &server);
   const auto alice = open(evil.url()).value();
-  const auto held = alice.lock("held", {.ttl = 6s}).acquire();
+  const auto held = alice.lock("held").acquire();
   ASSERT_TRUE(succeeded(held));
   {
     const std::lock_guard guard(mutex);
     silent = true;
   }
+  // The shorter the ttl, the sooner it calls it silent.
   EXPECT_TRUE(succeeded(alice.lock(name, {.ttl = 6s}).acquire()));
-  const auto renewed = alice.stats().renewed;
-  EXPECT_TRUE(eventually([&] { return alice.stats().renewed > renewed; }));
+  EXPECT_TRUE(renews_when_due(alice));
   EXPECT_TRUE(held->valid());
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/cli.hpp"
+#include "faults/redis/moments.hpp"
 #include "faults/watched.hpp"
 #include "holdfast/holdfast.hpp"
 #include "support/redis/server.hpp"

@@ -16,10 +16,10 @@ using namespace support;
 
 class RedisSubscription : public testing::Test {
  protected:
-  static std::future<Result<Lease>> wait_for(const Store& store, const std::string& name) {
-    // So long a ttl that nobody asks again for a lost message while this test lasts.
-    return std::async(std::launch::async,
-                      [=] { return store.lock(name, {.ttl = held_long}).acquire(); });
+  // So long a ttl that nobody asks again for a lost message while this test lasts.
+  static std::future<Result<Lease>> wait_for(const Store& store, const std::string& name,
+                                             Millis ttl = held_long) {
+    return std::async(std::launch::async, [=] { return store.lock(name, {.ttl = ttl}).acquire(); });
   }
   std::size_t channels() const {
     return server.client().command({"PUBSUB", "CHANNELS", "hf:*"}).items.size();
@@ -68,7 +68,7 @@ TEST_F(RedisSubscription, N19NeverComesBack) {
         &server);
     const auto alice = open(deaf.url()).value();
     auto held = bob.lock(name).acquire();
-    auto waited = wait_for(alice, name);
+    auto waited = wait_for(alice, name, 6s);  // The shorter, the sooner it calls it silent.
     ASSERT_TRUE(eventually([&] { return deaf.commands("SUBSCRIBE") > 0; }));
     EXPECT_TRUE(succeeded(held->release()));
     EXPECT_TRUE(succeeded(waited.get()));  // By polling.

@@ -56,6 +56,12 @@ std::string EtcdCluster::url() const {
   return "etcd://" + hosts;
 }
 
+EtcdServer& EtcdCluster::any_running() {
+  for (const auto& node : nodes_)
+    if (node->running()) return *node;
+  throw std::runtime_error("none of them runs");
+}
+
 EtcdServer& EtcdCluster::leader() {
   EtcdServer* found = nullptr;
   const bool is_there = eventually([&] {

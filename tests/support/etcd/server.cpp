@@ -1,8 +1,8 @@
 #include "support/etcd/server.hpp"
 
-#include <sstream>
 #include <stdexcept>
 
+#include "support/percent.hpp"
 #include "support/port_taken.hpp"
 #include "support/sockets.hpp"
 
@@ -27,6 +27,7 @@ std::uint64_t number_in(const std::string& json, const std::string& name) {
 EtcdServer::EtcdServer(EtcdOptions options) : options_(std::move(options)) {
   if (options_.seat) {
     seat_ = *options_.seat;
+    admin_port_ = free_port();
     launch();
     return;
   }
@@ -42,6 +43,7 @@ void EtcdServer::choose_ports() {
   seat_.name = folder_.path().filename();
   seat_.port = free_port();
   seat_.peer_port = free_port();
+  admin_port_ = free_port();
   seat_.peer_url = "http://" + loopback(seat_.peer_port);
   seat_.cluster = seat_.name + '=' + seat_.peer_url;
 }
@@ -67,7 +69,8 @@ void EtcdServer::launch() {
       "etcd", "--name=" + seat_.name, "--data-dir=" + data().string(), "--logger=zap",
       // It says at the level of errors alone why it ends.
       "--log-level=error", "--heartbeat-interval=" + millis(options_.heartbeat),
-      "--election-timeout=" + millis(options_.election), "--listen-client-urls=" + clients,
+      "--election-timeout=" + millis(options_.election),
+      "--listen-client-urls=" + clients + ",http://" + loopback(admin_port_),
       "--advertise-client-urls=" + clients,
       "--listen-peer-urls=http://" + loopback(seat_.peer_port),
       "--initial-advertise-peer-urls=" + seat_.peer_url, "--initial-cluster=" + seat_.cluster};
@@ -152,12 +155,15 @@ EtcdServer::Status EtcdServer::status() const {
           static_cast<std::int64_t>(number_in(json, "revision"))};
 }
 
-void EtcdServer::clear() const {
-  std::istringstream leases(ctl({"lease", "list"}));
-  std::string id;
-  std::getline(leases, id);  // How many there are.
-  while (std::getline(leases, id)) ctl({"lease", "revoke", id});
-  ctl({"del", "", "--from-key"});
+// The claim that was made first has the lock.
+void EtcdServer::end_holder(const std::string& name) const {
+  end_first("holdfast/1/locks/" + percent_encoded(name) + '/');
+}
+
+void EtcdServer::end_first(const std::string& key_prefix) const {
+  const auto lease = admin().first_lease(key_prefix);
+  if (lease == 0) throw std::runtime_error("nobody holds " + key_prefix);
+  admin().revoke(lease);
 }
 
 }  // namespace holdfast::support

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "support/etcd/admin.hpp"
 #include "support/files.hpp"
 #include "support/process.hpp"
 #include "support/redis/certificates.hpp"
@@ -71,17 +72,21 @@ class EtcdServer {
     std::int64_t revision = 0;
   };
   Status status() const;
-  void clear() const;  // no key and no lease is left
+  void clear() const { admin().clear(); }
+  void end_holder(const std::string& name) const;       // of one of our locks: revokes its lease
+  void end_first(const std::string& key_prefix) const;  // the lease of the oldest key there
 
  private:
   std::string path(const char* name) const { return folder_.path() / name; }
   void choose_ports();
   void ask_for_password();
+  EtcdAdmin admin() const { return EtcdAdmin(admin_port_); }
   std::string scheme() const { return options_.tls ? "https://" : "http://"; }
 
   EtcdOptions options_;
   TempFolder folder_;
   EtcdSeat seat_{};
+  int admin_port_ = 0;  // plain, also where clients need TLS
   bool asks_for_password_ = false;
   std::unique_ptr<Process> process_;
   std::unique_ptr<Process> stall_;

@@ -12,6 +12,7 @@ class EtcdSite : public Site {
   std::string url() const override { return servers_.url(); }
   void restart() override { servers_.restart(); }
   void clear() override { servers_.clear(); }
+  void end_holder(const std::string& name) override { servers_.end_holder(name); }
 
  private:
   Servers servers_;

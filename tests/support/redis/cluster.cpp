@@ -25,6 +25,21 @@ bool is_well(RedisServer& node) {
           redis.info("replication", "master_link_status") == "up");
 }
 
+// A node that changes its role closes its connections.
+bool accepts(RedisServer& node, const RedisCommand& command) try {
+  return node.client().attempt(command).type == RedisReply::Type::status;
+} catch (const std::exception&) {
+  return false;
+}
+
+bool knows(RedisServer& node, std::size_t many) try {
+  const auto known = node.client().command({"CLUSTER", "NODES"}).text;
+  return std::ranges::count(known, '\n') == static_cast<std::ptrdiff_t>(many) &&
+         known.find("handshake") == std::string::npos;
+} catch (const std::exception&) {
+  return false;
+}
+
 }  // namespace
 
 RedisCluster::RedisCluster(Millis node_timeout, const RedisOptions& options)
@@ -64,20 +79,36 @@ void RedisCluster::meet() {
       for (int slot = first; slot < end; ++slot) add.push_back(std::to_string(slot));
       redis.command(add);
     }
-    for (std::size_t other = 0; other < at; ++other) {
-      const RedisServer& known = *nodes_[other];
-      const int port = known.tls_port() != 0 ? known.tls_port() : known.port();
-      redis.command({"CLUSTER", "MEET", "127.0.0.1", std::to_string(port)});
-    }
   }
+  introduce();
   for (std::size_t at = masters; at < nodes_.size(); ++at) {
     const RedisCommand replicate = {"CLUSTER", "REPLICATE", id_of(*nodes_[at - masters])};
-    auto redis = nodes_[at]->client();
-    wait_for(eventually([&] { return redis.attempt(replicate).type == RedisReply::Type::status; }),
+    wait_for(eventually([&] { return accepts(*nodes_[at], replicate); }),
              "a node that knows its master");
   }
   await_agreement();
   at_first_ = ranges_seen_by(*nodes_.front());
+}
+
+// A node forgets another that has not answered its greeting within a second, as on a busy machine:
+// then they are introduced again.
+void RedisCluster::introduce() {
+  const auto acquainted = [&] {
+    return std::ranges::all_of(nodes_, [&](auto& node) { return knows(*node, nodes_.size()); });
+  };
+  const auto greet = [&] {
+    for (std::size_t at = 0; at < nodes_.size(); ++at)
+      for (std::size_t other = 0; other < at; ++other) {
+        const RedisServer& known = *nodes_[other];
+        const int port = known.tls_port() != 0 ? known.tls_port() : known.port();
+        nodes_[at]->client().command({"CLUSTER", "MEET", "127.0.0.1", std::to_string(port)});
+      }
+  };
+  wait_for(eventually([&] {
+             greet();
+             return eventually(acquainted, Millis(3'000));
+           }),
+           "nodes that know each other");
 }
 
 std::string RedisCluster::url() const {

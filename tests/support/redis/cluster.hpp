@@ -37,6 +37,7 @@ class RedisCluster {
 
   RedisServer& failover(RedisServer& master);  // ordered, with all alive; the new master
   RedisServer& master_instead_of(const RedisServer& old, int slot);  // after the death of the old
+  void set_node_timeout(Millis timeout);
   void clear();    // empties it; throws when it is not as it was at first
   void restart();  // all nodes
 
@@ -49,7 +50,7 @@ class RedisCluster {
   };
 
   void meet();
-  void set_node_timeout(Millis timeout);
+  void introduce();
   void await_agreement();
   std::string id_of(RedisServer& node);
   RedisServer& node_at(int port);

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <stdexcept>
 #include <system_error>
 
@@ -49,6 +50,7 @@ std::string encode(const RedisReply& reply) {
 void RedisWire::send(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("cannot send");
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -104,7 +106,9 @@ std::string RedisWire::bytes(std::size_t count) {
 
 void RedisWire::receive() {
   char bytes[16384];
-  const auto count = recv(socket_.get(), bytes, sizeof bytes, 0);
+  ssize_t count = 0;
+  do count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
+  while (count < 0 && errno == EINTR);  // as after a stop, because the socket has a timeout
   if (count < 0) fail("cannot receive");
   if (count == 0) throw std::runtime_error("the connection was closed");
   unread_.append(bytes, static_cast<std::size_t>(count));

@@ -120,4 +120,17 @@ std::map<std::string, std::set<std::int64_t>> ZooKeeperServer::watchers() const 
   return sessions;
 }
 
+void end_holder_of(const ZooKeeperServer& server, const std::string& folder) {
+  auto client = server.client();
+  client.sync();
+  const std::string before = folder + "/";
+  std::optional<ZooKeeperStat> first;
+  for (const auto& child : client.children(folder)) {
+    const auto stat = client.exists(before + child);
+    if (stat && stat->ephemeral_owner != 0 && (!first || stat->czxid < first->czxid)) first = stat;
+  }
+  if (!first) throw std::runtime_error("nobody holds " + folder);
+  end_session(server.port(), first->ephemeral_owner);
+}
+
 }  // namespace holdfast::support

@@ -1,7 +1,7 @@
 // tests/support/zookeeper/server.hpp: a real server, on a free port and in a folder of its own.
 //
 //   ZooKeeperServer server;
-//   auto store = open(server.url() + "?session=2s&tick=200ms").value();
+//   auto store = open(server.url() + "?session=20s&tick=200ms").value();
 //   EXPECT_EQ(server.watchers()[path].size(), 1);
 //
 // It ends with this object, and should this process die first, with the thread that started it.
@@ -76,5 +76,8 @@ class ZooKeeperServer {
   int port_ = 0;
   std::unique_ptr<Process> process_;
 };
+
+// Ends the session of whoever holds the lock in this folder: of its children the first has it.
+void end_holder_of(const ZooKeeperServer& server, const std::string& folder);
 
 }  // namespace holdfast::support

@@ -1,11 +1,12 @@
 #include "support/zookeeper/sites.hpp"
 
+#include "support/percent.hpp"
 #include "support/zookeeper/ensemble.hpp"
 
 namespace holdfast::support {
 namespace {
 
-constexpr auto options = "?session=2s&tick=200ms";
+constexpr auto options = "?session=20s&tick=200ms";
 
 template <class Servers>
 class ZooKeeperSite : public Site {
@@ -13,6 +14,9 @@ class ZooKeeperSite : public Site {
   ZooKeeperSite() { clear(); }
   std::string url() const override { return servers_.url() + folder_ + options; }
   void restart() override { servers_.restart(); }
+  void end_holder(const std::string& name) override {
+    end_holder_of(entry(servers_), folder_ + "/holdfast/1/locks/" + percent_encoded(name));
+  }
   void clear() override {
     folder_ = "/test-" + std::to_string(++tests_);
     entry(servers_).client().create(folder_);

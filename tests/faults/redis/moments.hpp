@@ -1,0 +1,34 @@
+// tests/faults/redis/moments.hpp: what happens in the life of a lease of 30 s, without the wait for
+// it. It is renewed after 10 s, at risk after 15 s, and over after 30 s: at the latest by its
+// server, whose clock a test sets as well (support/skewed_clock.hpp).
+#pragma once
+
+#include "holdfast/holdfast.hpp"
+#include "support/eventually.hpp"
+#include "support/own_clock.hpp"
+#include "support/world.hpp"
+
+namespace holdfast::support {
+
+inline constexpr Millis from_renewal_to_next{3'000};  // of one that failed
+inline constexpr Millis from_renewal_to_risk{5'000};
+inline constexpr Millis from_risk_to_end{past_ttl - from_renewal_to_risk - past_renewal};
+
+// What this client holds is due, and renewed if it can be. The first renewal may find a connection
+// that is dead; there is a second one then.
+inline void come_due(const Store& store) {
+  const auto before = store.stats();
+  jump(past_renewal);
+  EXPECT_TRUE(eventually([&] {
+    const auto now = store.stats();
+    return now.renewed > before.renewed || now.at_risk > before.at_risk || now.lost > before.lost;
+  }));
+  if (store.stats().at_risk > before.at_risk) jump(from_renewal_to_next);
+}
+inline bool renews_when_due(const Store& store) {
+  const auto before = store.stats().renewed;
+  come_due(store);
+  return eventually([&] { return store.stats().renewed > before; });
+}
+
+}  // namespace holdfast::support

@@ -1,0 +1,78 @@
+#include "support/etcd/admin.hpp"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <stdexcept>
+
+#include "support/eventually.hpp"
+#include "support/sockets.hpp"
+
+namespace holdfast::support {
+namespace {
+
+std::string base64(const std::string& bytes) {
+  constexpr auto digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    unsigned group = 0;
+    for (std::size_t next = at; next < at + 3; ++next)
+      group = group << 8 | (next < bytes.size() ? static_cast<unsigned char>(bytes[next]) : 0U);
+    for (int shift = 18; shift >= 0; shift -= 6) out += digits[group >> shift & 63U];
+  }
+  for (std::size_t missing = (3 - bytes.size() % 3) % 3; missing > 0; --missing)
+    out[out.size() - missing] = '=';
+  return out;
+}
+
+// The gateway writes 64-bit numbers as strings: "ID":"7587856…".
+std::vector<std::int64_t> numbers(const std::string& json, const std::string& field) {
+  std::vector<std::int64_t> all;
+  const auto head = '"' + field + "\":\"";
+  for (auto at = json.find(head); at != std::string::npos; at = json.find(head, at + 1))
+    all.push_back(std::stoll(json.substr(at + head.size())));
+  return all;
+}
+
+}  // namespace
+
+std::string EtcdAdmin::post(const std::string& path, const std::string& body) const {
+  const auto socket = connect_to(port_);
+  const timeval bound{std::chrono::floor<std::chrono::seconds>(patient).count(), 0};
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+  const auto request = "POST " + path +
+                       " HTTP/1.0\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+                       body;
+  send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL);
+  std::string answer;
+  char bytes[16384];
+  for (ssize_t size = 0; (size = recv(socket.get(), bytes, sizeof bytes, 0)) > 0;)
+    answer.append(bytes, static_cast<std::size_t>(size));
+  if (answer.find(" 200 OK") == std::string::npos)
+    throw std::runtime_error("etcd answered " + path + " with: " + answer);
+  return answer;
+}
+
+void EtcdAdmin::clear() const {
+  for (const auto lease : numbers(post("/v3/lease/leases", "{}"), "ID")) revoke(lease);
+  const auto zero = base64(std::string(1, '\0'));  // as a range: every key
+  post("/v3/kv/deleterange", R"({"key":")" + zero + R"(","range_end":")" + zero + R"("})");
+}
+
+std::int64_t EtcdAdmin::first_lease(const std::string& key_prefix) const {
+  auto end = key_prefix;
+  ++end.back();
+  const auto found = numbers(
+      post("/v3/kv/range", R"({"key":")" + base64(key_prefix) + R"(","range_end":")" + base64(end) +
+                               R"(","sort_target":"CREATE","sort_order":"ASCEND"})"),
+      "lease");
+  return found.empty() ? 0 : found.front();
+}
+
+void EtcdAdmin::revoke(std::int64_t lease) const try {
+  post("/v3/lease/revoke", R"({"ID":")" + std::to_string(lease) + R"("})");
+} catch (const std::runtime_error& error) {
+  if (std::string(error.what()).find("lease not found") == std::string::npos) throw;
+}
+
+}  // namespace holdfast::support

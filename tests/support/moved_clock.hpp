@@ -1,0 +1,26 @@
+// tests/support/moved_clock.hpp: clock_gettime, gettimeofday, time and timerfd_settime for a
+// program whose clocks a test moves. Linked into every test program (own_clock) and loaded into
+// other programs (clock_shim); each of the two says how far ahead the clocks are.
+//
+// No mutex, because a test may fork at any moment. No allocation and no dlsym, because jemalloc
+// asks for the time before either works.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast::support {
+
+struct ClockAhead {
+  std::int64_t wall_ns;   // the wall clock alone
+  std::int64_t slept_ns;  // the wall clock and the boot clock; the monotonic clock never
+};
+
+// Defined by own_clock and by clock_shim.
+ClockAhead clock_ahead() noexcept;
+void before_a_timer_is_set() noexcept;
+
+// Call it after slept_ns has changed, because the kernel knows nothing of that: timers of the boot
+// clock that are due by then fire.
+void set_all_timers_again() noexcept;
+
+}  // namespace holdfast::support

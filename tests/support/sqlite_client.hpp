@@ -1,0 +1,31 @@
+// tests/support/sqlite_client.hpp: the database itself, to look into it and to meddle.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace holdfast::support {
+
+class SqliteClient {
+ public:
+  explicit SqliteClient(const std::string& file);  // which must exist; throws
+  ~SqliteClient();
+  SqliteClient(const SqliteClient&) = delete;
+  SqliteClient& operator=(const SqliteClient&) = delete;
+
+  // How many rows it changed. What stands for "?" in it is given as text.
+  int change(const std::string& statement, const std::string& parameter) const;
+  // The number in its first row, which must exist.
+  std::int64_t number(const std::string& query, const std::string& parameter) const;
+
+ private:
+  sqlite3_stmt* prepared(const std::string& statement, const std::string& parameter) const;
+  [[noreturn]] void fail(const std::string& statement) const;
+
+  sqlite3* database_ = nullptr;
+};
+
+}  // namespace holdfast::support
