@@ -60,7 +60,7 @@ bool send_message(const Descriptor& socket, const std::string& text) {
 
 std::string receive_message(const Descriptor& socket) {  // empty: the other side is gone
   std::string text(longest_message, '\0');
-  const auto size = recv(socket.get(), text.data(), text.size(), 0);
+  const auto size = receive(socket, text.data(), text.size());
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   return text;
 }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <mutex>
 #include <random>
@@ -78,6 +79,13 @@ Descriptor connect_to(int port) {
     fail("cannot connect to port " + std::to_string(port));
   without_delay(socket);
   return socket;
+}
+
+ssize_t receive(const Descriptor& socket, char* bytes, std::size_t most) {
+  ssize_t count = 0;
+  do count = recv(socket.get(), bytes, most, 0);
+  while (count < 0 && errno == EINTR);
+  return count;
 }
 
 void reset(Descriptor& socket) {

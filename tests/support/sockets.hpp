@@ -1,6 +1,9 @@
 // tests/support/sockets.hpp: TCP between tests and servers, on the loopback interface alone.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -17,6 +20,10 @@ int free_port();
 
 Descriptor connect_to(int port);  // throws std::system_error
 void reset(Descriptor& socket);   // closed, and the other end sees ECONNRESET
+
+// As recv(). Goes on after a stop of the process, which interrupts whoever waits at a socket that
+// has a timeout.
+ssize_t receive(const Descriptor& socket, char* bytes, std::size_t most);
 
 class Listener {
  public:

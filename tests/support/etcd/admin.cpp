@@ -46,7 +46,7 @@ std::string EtcdAdmin::post(const std::string& path, const std::string& body) co
   send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL);
   std::string answer;
   char bytes[16384];
-  for (ssize_t size = 0; (size = recv(socket.get(), bytes, sizeof bytes, 0)) > 0;)
+  for (ssize_t size = 0; (size = receive(socket, bytes, sizeof bytes)) > 0;)
     answer.append(bytes, static_cast<std::size_t>(size));
   if (answer.find(" 200 OK") == std::string::npos)
     throw std::runtime_error("etcd answered " + path + " with: " + answer);

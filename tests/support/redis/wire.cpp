@@ -106,9 +106,7 @@ std::string RedisWire::bytes(std::size_t count) {
 
 void RedisWire::receive() {
   char bytes[16384];
-  ssize_t count = 0;
-  do count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
-  while (count < 0 && errno == EINTR);  // as after a stop, because the socket has a timeout
+  const auto count = support::receive(socket_, bytes, sizeof bytes);
   if (count < 0) fail("cannot receive");
   if (count == 0) throw std::runtime_error("the connection was closed");
   unread_.append(bytes, static_cast<std::size_t>(count));

@@ -23,8 +23,12 @@ inline void send_packet(const Descriptor& socket, const std::string& bytes) {
 inline std::string receive_packet(const Descriptor& socket) {
   const auto exactly = [&](std::size_t size) {
     std::string bytes(size, '\0');
-    if (recv(socket.get(), bytes.data(), size, MSG_WAITALL) != static_cast<ssize_t>(size))
-      throw std::runtime_error("the other side closed its connection, or said nothing");
+    for (std::size_t have = 0; have < size;) {
+      const auto more = receive(socket, bytes.data() + have, size - have);
+      if (more <= 0)
+        throw std::runtime_error("the other side closed its connection, or said nothing");
+      have += static_cast<std::size_t>(more);
+    }
     return bytes;
   };
   return exactly(JuteReader(exactly(4)).number<std::uint32_t>());

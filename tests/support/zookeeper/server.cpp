@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "support/port_taken.hpp"
+#include "support/sockets.hpp"
 
 namespace holdfast::support {
 namespace {
@@ -95,7 +96,7 @@ std::string ZooKeeperServer::four_letter(const std::string& word, Millis silence
   send(socket.get(), word.data(), word.size(), MSG_NOSIGNAL);
   std::string answer;
   char bytes[16384];
-  for (ssize_t size = 0; (size = recv(socket.get(), bytes, sizeof bytes, 0)) > 0;)
+  for (ssize_t size = 0; (size = receive(socket, bytes, sizeof bytes)) > 0;)
     answer.append(bytes, static_cast<std::size_t>(size));
   return answer;
 }
