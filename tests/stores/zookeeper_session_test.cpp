@@ -1,7 +1,9 @@
 // Goal: what happens to a session happens to its leases, at once and to nobody else; and what was
 // lost on the way is found again.
 // Method: a real server; sessions are ended there, and a proxy cuts connections.
+#include <algorithm>
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "stores/zookeeper_world.hpp"
@@ -67,6 +69,33 @@ TEST_F(ZooKeeperSession, KilledWhileItWaitsGetsInLineAgain) {
   EXPECT_TRUE(held->valid());
   ASSERT_TRUE(succeeded(held->release()));
   EXPECT_TRUE(eventually([&] { return entered.load(); }));
+}
+
+// The end of a session deletes its nodes, and the watch on its own node tells of that first.
+TEST_F(ZooKeeperSession, WhoseNodeGoesBeforeItsEndIsToldGetsInLineAgain) {
+  Veil veil(server().port());
+  const auto alice = open(url(veil.address())).value();
+  const auto bob = client();
+  auto held = bob.lock("name").acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto before = nodes("name");
+  auto waiter =
+      std::async(std::launch::async, [&] { return alice.lock("name").acquire().has_value(); });
+  std::string place;
+  ASSERT_TRUE(eventually([&] {
+    for (const auto& path : nodes("name"))
+      if (path != before.front()) place = path;
+    return !place.empty() && server().watchers()[place].size() == 1;
+  }));
+  veil.tell_deleted(place);
+  end_session(server().port(), owner_of(place));
+  ASSERT_TRUE(eventually([&] { return veil.refusals() > 0; }));
+  ASSERT_TRUE(eventually([&] {
+    const auto now = nodes("name");
+    return now.size() == 2 && std::ranges::count(now, place) == 0;
+  }));
+  ASSERT_TRUE(succeeded(held->release()));
+  EXPECT_TRUE(waiter.get());
 }
 
 // S32: at every byte of the answers to the request that makes the node.

@@ -55,6 +55,9 @@ Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
     const Verdict verdict = judge(line, place.child);
     switch (verdict.what) {
       case Verdict::What::missing: {
+        // It may have gone with its session. Only one that lives has its sync answered.
+        const Outcome synced = co_await session->sync(entry.folder);
+        if (was_lost(synced.rc) || is_over(synced.rc)) break;
         const std::lock_guard lock(mutex_);
         entry.place = {};
         co_return refused(Said::gone, {Errc::lost, "entry_deleted", "its node was deleted"});

@@ -110,24 +110,50 @@ Flow OwnClaims::guard(std::shared_ptr<Entry> entry) {
   if (!note_watch(path, entry->claim)) co_return;
   const Outcome seen = co_await place.session->get(path, true);
   if (seen.rc != ZOK) forget_watch(path, entry->claim);
+  if (seen.rc == ZNONODE) {
+    end_deleted(entry, place);
+    co_return;
+  }
   const std::lock_guard lock(mutex_);
   if (entry->place.child != place.child || entry->place.leaving) co_return;
-  if (seen.rc == ZNONODE) {
-    vanished(*entry);
-  } else if (seen.rc != ZOK) {
+  if (seen.rc != ZOK) {
     guard_later(*entry);
   } else if (layout_.read_note(seen.text).revoked && !std::exchange(entry->place.revoked, true)) {
     courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
   }
 }
 
-// Under the mutex.
-void OwnClaims::vanished(Entry& entry) {
-  const bool was_held = entry.place.standing == Standing::held;
-  entry.place = {};
-  if (was_held) entry.place.standing = Standing::ended;
-  courier_.tell(
-      [name = entry.name, claim = entry.claim](Hints& hints) { hints.gone(name, claim); });
+// Its node was deleted by somebody, or went with its session: we may be told of the node first.
+// A holder has lost the lock either way. A waiter has only if the session lives on; else it gets in
+// line again, as everything of that session does.
+void OwnClaims::end_deleted(const std::shared_ptr<Entry>& entry, const Place& place) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (entry->place.child != place.child || entry->place.leaving) return;
+    if (entry->place.standing == Standing::held) {
+      entry->place = {.standing = Standing::ended};
+      courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
+      return;
+    }
+  }
+  end_deleted_waiter(entry, place);
+}
+
+// Only a session that lives has its sync answered by the leader.
+Flow OwnClaims::end_deleted_waiter(std::shared_ptr<Entry> entry, Place place) {
+  for (;;) {
+    const auto [session, problem] = co_await keeper_.session();
+    if (session != place.session) co_return;
+    const Outcome synced = co_await session->sync(entry->folder);
+    if (was_lost(synced.rc)) continue;
+    if (synced.rc != ZOK) co_return;
+    settle(*entry, session, [&](Place& at) {
+      if (at.child != place.child || at.leaving) return;
+      at = {};
+      courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
+    });
+    co_return;
+  }
 }
 
 }  // namespace holdfast::stores::zookeeper

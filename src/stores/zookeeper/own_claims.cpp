@@ -168,7 +168,7 @@ void OwnClaims::evict() noexcept {
 }
 
 void OwnClaims::changed(const std::string& path, bool deleted) noexcept try {
-  std::vector<std::shared_ptr<Entry>> own;
+  std::vector<std::pair<std::shared_ptr<Entry>, Place>> own;
   {
     const std::lock_guard lock(mutex_);
     const auto [first, last] = watches_.equal_range(path);
@@ -182,14 +182,18 @@ void OwnClaims::changed(const std::string& path, bool deleted) noexcept try {
       if (path != entry->folder + "/" + entry->place.child) {
         if (entry->place.standing != Standing::held)
           courier_.tell([entry](Hints& hints) { hints.look(entry->name); });
-      } else if (!deleted) {
-        own.push_back(entry);
-      } else if (!entry->place.leaving) {
-        vanished(*entry);
+      } else {
+        own.emplace_back(entry, entry->place);
       }
     }
   }
-  for (const auto& entry : own) guard(entry);
+  for (const auto& [entry, place] : own) {
+    if (deleted) {
+      end_deleted(entry, place);
+    } else {
+      guard(entry);
+    }
+  }
 } catch (const std::bad_alloc&) {
   courier_.tell([](Hints& hints) { hints.look({}); });
 }

@@ -106,8 +106,9 @@ class OwnClaims final : public Tenants {
   Task<int> reshape(Entry& entry, const Place& place, std::uint32_t weight,
                     std::shared_ptr<Session> session);
   Flow guard(std::shared_ptr<Entry> entry);
-  void guard_later(const Entry& entry);  // under the mutex, as is
-  void vanished(Entry& entry);           // this
+  void guard_later(const Entry& entry);  // under the mutex
+  void end_deleted(const std::shared_ptr<Entry>& entry, const Place& place);
+  Flow end_deleted_waiter(std::shared_ptr<Entry> entry, Place place);
 
   const Options& options_;
   const Layout& layout_;

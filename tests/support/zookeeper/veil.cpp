@@ -12,7 +12,7 @@
 namespace holdfast::support {
 namespace {
 
-constexpr std::int32_t ping = -2;  // in the place of a question's number
+constexpr std::int32_t ping = -2, event = -1;  // in the place of a question's number
 
 std::int32_t number_of(const std::string& packet) {
   return JuteReader(packet).number<std::int32_t>();
@@ -37,7 +37,10 @@ void Veil::serve(Guest guest) {
     pollfd ends[] = {{guest.client.get(), POLLIN, 0},
                      {hidden ? -1 : guest.server.get(), POLLIN, 0}};
     poll(ends, std::size(ends), -1);
-    if (ends[1].revents != 0 && !pass_answer(guest)) hidden = true;
+    if (ends[1].revents != 0 && !pass_answer(guest)) {
+      hidden = true;
+      tell_deleted(guest);
+    }
     if (ends[0].revents != 0) {
       const auto packet = receive_packet(guest.client);
       guest.asked.push_back(number_of(packet));
@@ -58,6 +61,26 @@ bool Veil::pass_answer(Guest& guest) {
   if (answered != guest.asked.end()) guest.asked.erase(answered);
   send_packet(guest.client, packet);
   return true;
+}
+
+void Veil::tell_deleted(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  deleted_ = path;
+}
+
+void Veil::tell_deleted(const Guest& guest) {
+  const std::lock_guard lock(mutex_);
+  if (deleted_.empty()) return;
+  const std::int64_t last_change = -1;
+  const std::int32_t code = 0, deleted = 2, connected = 3;
+  send_packet(guest.client, JuteWriter()
+                                .number(event)
+                                .number(last_change)
+                                .number(code)
+                                .number(deleted)
+                                .number(connected)
+                                .text(deleted_)
+                                .bytes());
 }
 
 void Veil::refuse(Guest& guest, std::int32_t question) {

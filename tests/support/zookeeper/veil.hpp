@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "support/reception.hpp"
@@ -17,14 +18,19 @@ class Veil {
 
   std::string address() const { return reception_.address(); }
   long refusals() const noexcept { return refusals_; }
+  // When it hides that the server closed, it first tells that this node was deleted.
+  void tell_deleted(const std::string& path);
 
  private:
   struct Guest;
   void serve(Guest guest);
   static bool pass_answer(Guest& guest);
+  void tell_deleted(const Guest& guest);
   void refuse(Guest& guest, std::int32_t question);
 
   std::atomic<long> refusals_ = 0;
+  std::mutex mutex_;
+  std::string deleted_;
   Reception reception_;
 };
 
