@@ -1,5 +1,6 @@
 #include "support/moved_clock.hpp"
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdarg>
 #include <ctime>
 
 namespace holdfast::support {
@@ -17,6 +20,37 @@ constexpr std::int64_t second = 1'000'000'000;
 
 std::int64_t nanos(const timespec& time) { return time.tv_sec * second + time.tv_nsec; }
 timespec spec(std::int64_t nanos) { return {nanos / second, nanos % second}; }
+
+// libc's syscall, which ours replaces.
+long enter_kernel(long number, const std::array<long, 6>& with) noexcept {
+#if defined(__x86_64__)
+  long result = number;
+  register long fourth asm("r10") = with[3];
+  register long fifth asm("r8") = with[4];
+  register long sixth asm("r9") = with[5];
+  asm volatile("syscall"
+               : "+a"(result)
+               : "D"(with[0]), "S"(with[1]), "d"(with[2]), "r"(fourth), "r"(fifth), "r"(sixth)
+               : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+  register long result asm("x0") = with[0];
+  register long second_one asm("x1") = with[1];
+  register long third asm("x2") = with[2];
+  register long fourth asm("x3") = with[3];
+  register long fifth asm("x4") = with[4];
+  register long sixth asm("x5") = with[5];
+  register long what asm("x8") = number;
+  asm volatile("svc 0"
+               : "+r"(result)
+               : "r"(second_one), "r"(third), "r"(fourth), "r"(fifth), "r"(sixth), "r"(what)
+               : "memory");
+#else
+#error "say here how a system call is made"
+#endif
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
 
 std::int64_t ahead(clockid_t clock) noexcept {
   const ClockAhead by = clock_ahead();
@@ -57,6 +91,21 @@ void set_all_timers_again() noexcept {
 using namespace holdfast::support;
 
 extern "C" {
+
+long syscall(long number, ...) noexcept {
+  std::array<long, 6> with{};
+  va_list all;
+  va_start(all, number);
+  for (long& each : with) each = va_arg(all, long);
+  va_end(all);
+  const bool waits_by_wall_clock =
+      number == SYS_futex && (with[1] & FUTEX_CLOCK_REALTIME) != 0 && with[3] != 0;
+  if (!waits_by_wall_clock) return enter_kernel(number, with);
+  const auto until = nanos(*reinterpret_cast<const timespec*>(with[3])) - ahead(CLOCK_REALTIME);
+  const timespec by_kernels_clock = spec(std::max<std::int64_t>(until, 0));
+  with[3] = reinterpret_cast<long>(&by_kernels_clock);
+  return enter_kernel(number, with);
+}
 
 int clock_gettime(clockid_t clock, timespec* now) noexcept {
   if (::syscall(SYS_clock_gettime, clock, now) != 0) return -1;

@@ -1,6 +1,9 @@
-// tests/support/moved_clock.hpp: clock_gettime, gettimeofday, time and timerfd_settime for a
-// program whose clocks a test moves. Linked into every test program (own_clock) and loaded into
+// tests/support/moved_clock.hpp: clock_gettime, gettimeofday, time, timerfd_settime and syscall for
+// a program whose clocks a test moves. Linked into every test program (own_clock) and loaded into
 // other programs (clock_shim); each of the two says how far ahead the clocks are.
+//
+// syscall, because gRPC waits by it until a time of the wall clock. The kernel's clock does not
+// move, so such a wait would take as much longer as the clock is ahead.
 //
 // No mutex, because a test may fork at any moment. No allocation and no dlsym, because jemalloc
 // asks for the time before either works.
