@@ -21,24 +21,25 @@ constexpr std::int64_t second = 1'000'000'000;
 std::int64_t nanos(const timespec& time) { return time.tv_sec * second + time.tv_nsec; }
 timespec spec(std::int64_t nanos) { return {nanos / second, nanos % second}; }
 
-// libc's syscall, which ours replaces.
-long enter_kernel(long number, const std::array<long, 6>& with) noexcept {
+// libc's syscall, which ours replaces. The arguments are plain values, because a call in between,
+// such as a sanitizer's for a read from memory, would overwrite the registers.
+long enter_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
 #if defined(__x86_64__)
   long result = number;
-  register long fourth asm("r10") = with[3];
-  register long fifth asm("r8") = with[4];
-  register long sixth asm("r9") = with[5];
+  register long fourth asm("r10") = d;
+  register long fifth asm("r8") = e;
+  register long sixth asm("r9") = f;
   asm volatile("syscall"
                : "+a"(result)
-               : "D"(with[0]), "S"(with[1]), "d"(with[2]), "r"(fourth), "r"(fifth), "r"(sixth)
+               : "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
                : "rcx", "r11", "memory");
 #elif defined(__aarch64__)
-  register long result asm("x0") = with[0];
-  register long second_one asm("x1") = with[1];
-  register long third asm("x2") = with[2];
-  register long fourth asm("x3") = with[3];
-  register long fifth asm("x4") = with[4];
-  register long sixth asm("x5") = with[5];
+  register long result asm("x0") = a;
+  register long second_one asm("x1") = b;
+  register long third asm("x2") = c;
+  register long fourth asm("x3") = d;
+  register long fifth asm("x4") = e;
+  register long sixth asm("x5") = f;
   register long what asm("x8") = number;
   asm volatile("svc 0"
                : "+r"(result)
@@ -100,11 +101,14 @@ long syscall(long number, ...) noexcept {
   va_end(all);
   const bool waits_by_wall_clock =
       number == SYS_futex && (with[1] & FUTEX_CLOCK_REALTIME) != 0 && with[3] != 0;
-  if (!waits_by_wall_clock) return enter_kernel(number, with);
+  const auto enter = [&] {
+    return enter_kernel(number, with[0], with[1], with[2], with[3], with[4], with[5]);
+  };
+  if (!waits_by_wall_clock) return enter();
   const auto until = nanos(*reinterpret_cast<const timespec*>(with[3])) - ahead(CLOCK_REALTIME);
   const timespec by_kernels_clock = spec(std::max<std::int64_t>(until, 0));
   with[3] = reinterpret_cast<long>(&by_kernels_clock);
-  return enter_kernel(number, with);
+  return enter();
 }
 
 int clock_gettime(clockid_t clock, timespec* now) noexcept {
