@@ -163,6 +163,20 @@ TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsPaused) {
   EXPECT_EQ(first_->line(), "lost");
 }
 
+// The supervisor knows of the lease from when it is told, not only from when the command runs.
+TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsPausedBeforeTheCommandRuns) {
+  first_ = start({"run", "x", "--", "sleep", "1000"});
+  ASSERT_TRUE(first_->line().starts_with("acquired"));
+  next_ = start({"run", "x", "--", "sleep", "1000"});
+  ASSERT_EQ(next_->line(), "waiting");
+  const auto guard = next_->guard();
+  first_->signal(SIGTERM);
+  ASSERT_TRUE(next_->line_after("waiting").starts_with("acquired"));
+  stop(guard);
+  clock_.jump(past_ttl);
+  EXPECT_EQ(next_->wait().code, 76);
+}
+
 TEST_F(Guard, KilledTogetherWithTheSupervisorTakesTheCommandAlong) {
   begin();
   const auto guard = first_->guard();

@@ -28,7 +28,10 @@ Hold::Hold(const Job& job, int line, const Store& store, Lease lease, bool pause
       line_(line),
       paused_(paused),
       children_(signals_of(only(SIGCHLD))),
-      until_(boot_now() + std::chrono::nanoseconds(lease_.left()).count()) {}
+      until_(boot_now() + std::chrono::nanoseconds(lease_.left()).count()) {
+  // Before anybody is told of the lease: this process may be stopped at any moment from now on.
+  if (job_.options.stop_when_lost) job_.pulse.until.store(until_);
+}
 
 int Hold::run() {
   const Token token = lease_.token();

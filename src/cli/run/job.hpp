@@ -40,7 +40,7 @@ struct Timing {
 // One page that both processes see.
 struct Pulse {
   std::atomic<std::int64_t> supervisor_at{0};  // when the supervisor last ran
-  std::atomic<std::int64_t> until{0};          // SIGKILL then, unless it moves; 0: nothing runs
+  std::atomic<std::int64_t> until{0};          // SIGKILL then, unless it moves; 0: nothing held
   std::atomic<pid_t> group{0};                 // the command's process group; 0: not started
   std::atomic<std::int64_t> beat{0};  // how often the supervisor must run; 0: not yet known
   std::atomic<bool> loss_told{false};

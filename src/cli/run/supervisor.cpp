@@ -186,11 +186,11 @@ void Supervisor::forget_stops() noexcept {
 
 int Supervisor::conclude() {
   if (guard_status_ && WIFSIGNALED(*guard_status_)) {
-    const bool ran = group() != 0;
+    const bool held = group() != 0 || job_.pulse.until.load() != 0;
     kill_group(group());
     if (job_.options.kill_tree == KillTree::tree) kill_tree(spared_);
-    if (ran) tell_loss(job_, "the guard was killed");
-    code_ = ran ? exit_code::lost : exit_code::internal;
+    if (held) tell_loss(job_, "the guard was killed");
+    code_ = held ? exit_code::lost : exit_code::internal;
   }
   const int code = code_ ? *code_ : WEXITSTATUS(*guard_status_);
   const bool interrupted =
