@@ -95,18 +95,23 @@ extern "C" {
 
 long syscall(long number, ...) noexcept {
   std::array<long, 6> with{};
-  va_list all;
+  const timespec* fourth = nullptr;
+  va_list all, again;
   va_start(all, number);
+  va_copy(again, all);
   for (long& each : with) each = va_arg(all, long);
+  for (int place = 0; place < 3; ++place) static_cast<void>(va_arg(again, long));
+  fourth = va_arg(again, const timespec*);
+  va_end(again);
   va_end(all);
   const bool waits_by_wall_clock =
-      number == SYS_futex && (with[1] & FUTEX_CLOCK_REALTIME) != 0 && with[3] != 0;
+      number == SYS_futex && (with[1] & FUTEX_CLOCK_REALTIME) != 0 && fourth != nullptr;
   const auto enter = [&] {
     return enter_kernel(number, with[0], with[1], with[2], with[3], with[4], with[5]);
   };
   if (!waits_by_wall_clock) return enter();
-  const auto until = nanos(*reinterpret_cast<const timespec*>(with[3])) - ahead(CLOCK_REALTIME);
-  const timespec by_kernels_clock = spec(std::max<std::int64_t>(until, 0));
+  const timespec by_kernels_clock =
+      spec(std::max<std::int64_t>(nanos(*fourth) - ahead(CLOCK_REALTIME), 0));
   with[3] = reinterpret_cast<long>(&by_kernels_clock);
   return enter();
 }
