@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "stores/zookeeper_world.hpp"
+#include "support/faulty.hpp"
+#include "support/proxy.hpp"
 #include "support/world.hpp"
 
 namespace holdfast {
@@ -65,6 +67,31 @@ TEST_F(ZooKeeperNodes, HaveGrowingNumbersAlsoWhereTheLockWasDeleted) {
       EXPECT_EQ(error.code, -101) << "the server, which removes empty ones, was not faster";
     }
     EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  }
+}
+
+// It stood in line, and was about to look again because the one before it had gone meanwhile. Its
+// withdrawal comes only when that look has ended.
+TEST_F(ZooKeeperNodes, OfAWaiterWhoseTimeIsOverAreGoneWhateverItWasAbout) {
+  constexpr Millis way{100};
+  Proxy proxy(server().port());
+  const auto alice = client();
+  FaultyClient bob(url(proxy.address()));
+  ASSERT_TRUE(succeeded(bob.store().lock("to/connect").acquire()));
+  for (int round = 0; round < 5; ++round) {
+    auto held = alice.lock("name").acquire();
+    ASSERT_TRUE(succeeded(held));
+    proxy.delay(way);
+    bob.inject({.fault = Fault::lost_request, .calls = releases, .count = 4});
+    {
+      // Its node is there after one way; that of alice is looked at after three.
+      std::jthread waiter([&] { (void)bob.store().lock("name").try_acquire_for(way * 7 / 2); });
+      EXPECT_TRUE(eventually([&] { return nodes("name").size() == 2; }));
+      EXPECT_TRUE(succeeded(held->release()));
+    }
+    proxy.heal();
+    EXPECT_TRUE(eventually([&] { return bob.store().stats().debts == 0; }));
+    ASSERT_TRUE(succeeded(take_at_once(alice, "name"))) << "in round " << round;
   }
 }
 

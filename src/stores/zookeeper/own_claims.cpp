@@ -116,7 +116,9 @@ std::optional<Job> OwnClaims::next(const std::shared_ptr<Entry>& entry) {
     return job;
   }
   entry->served = false;
-  if (entry->place.standing == Standing::absent && !entry->place.doubtful)
+  // A node that was made stays known until it is removed: the core may withdraw it only later.
+  const Place& place = entry->place;
+  if (place.standing == Standing::absent && place.child.empty() && !place.doubtful)
     entries_.erase(entry->claim);
   return std::nullopt;
 }
