@@ -4,14 +4,18 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
+#include <cstddef>
 #include <mutex>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace holdfast::support {
 namespace {
@@ -39,10 +43,27 @@ int random_port() {
   return std::uniform_int_distribution(10'000, 21'999)(random);
 }
 
-Descriptor bound_socket(int& port) {
+// While it is open, nobody else who asks here gets that port: it has a name that the kernel frees
+// with its process. Empty if it has one already.
+Descriptor reserve(int port) {
+  Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) fail("socket");
+  const std::string name = "holdfast-test-port-" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::ranges::copy(name, address.sun_path + 1);  // behind a zero: no file is made
+  const auto length = offsetof(sockaddr_un, sun_path) + 1 + name.size();
+  const bool reserved = bind(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                             static_cast<socklen_t>(length)) == 0;
+  return reserved ? std::move(socket) : Descriptor();
+}
+
+Descriptor bound_socket(int& port, Descriptor& reserved) {
   for (int tries = 0; tries < 1000; ++tries) {
     auto socket = new_socket();
     port = random_port();
+    reserved = reserve(port);
+    if (!reserved) continue;
     const auto address = loopback(port);
     if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
       return socket;
@@ -57,18 +78,13 @@ void without_delay(const Descriptor& socket) {
 
 }  // namespace
 
-// Servers that start together need different ones, and none of them is in use yet.
+// Reserved until this process ends, so a server that is down for a while finds its port again.
 int free_port() {
-  constexpr std::size_t remembered = 64;
   static std::mutex mutex;
-  static std::deque<int> given;
+  static std::vector<Descriptor> given;
   const std::lock_guard lock(mutex);
   int port = 0;
-  do {
-    bound_socket(port);
-  } while (std::ranges::count(given, port) > 0);
-  given.push_back(port);
-  if (given.size() > remembered) given.pop_front();
+  bound_socket(port, given.emplace_back());
   return port;
 }
 
@@ -94,7 +110,11 @@ void reset(Descriptor& socket) {
   socket = Descriptor();
 }
 
-Listener::Listener() : socket_(bound_socket(port_)) { welcome(); }
+Listener::Listener() {
+  Descriptor reserved;  // It has the port itself from here on.
+  socket_ = bound_socket(port_, reserved);
+  welcome();
+}
 
 Descriptor Listener::accept() const {
   Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -13,9 +13,9 @@ namespace holdfast::support {
 
 using stores::Descriptor;
 
-// A port that nobody has at this moment; whoever takes it may still come second. Outside the range
-// from which the kernel serves, so a server that is down for a while finds its port again. The port
-// 10000 above it, where a cluster node talks to the others, is outside, too.
+// A port that nobody has at this moment, and that no other test gets before this process ends: a
+// server that is down for a while finds it again. Outside the range from which the kernel serves,
+// as is the port 10000 above it, where a cluster node talks to the others.
 int free_port();
 
 Descriptor connect_to(int port);  // throws std::system_error
@@ -35,7 +35,7 @@ class Listener {
   void welcome() const;
 
  private:
-  int port_ = 0;  // before the socket, which sets it when it is made
+  int port_ = 0;
   Descriptor socket_;
 };
 
