@@ -122,8 +122,8 @@ TEST(Dial, GivesASocketFitForUse) {
 }
 
 TEST(Dial, SaysWhoRefused) {
-  const long before = open_descriptors();
   const int port = free_port();
+  const long before = open_descriptors();
   EXPECT_TRUE(fails(Dial(at(port), in(patient)), "unreachable",
                     {"127.0.0.1:" + std::to_string(port), "Connection refused"}));
   EXPECT_TRUE(
