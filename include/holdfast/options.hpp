@@ -12,6 +12,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "holdfast/names.hpp"
@@ -31,9 +33,10 @@ struct LockOptions {
   Purpose purpose = Purpose::efficiency;
   bool fair = true;              // false: may be granted before others in the store's line
   std::optional<Owner> owner{};  // handles: the same owner enters again. Unset: nobody does
-  std::string label{};           // shown by `holdfast ls`; at most 1 KiB
-  Millis lock_delay{0};          // after a holder died (not released), nobody enters for that long
-  Millis margin{0};              // lost() fires this long before the end; 0: max(50 ms, ttl/20)
+  // Shown by `holdfast ls`; at most 1 KiB. Copied by the call that takes these options.
+  std::string_view label{};
+  Millis lock_delay{0};  // after a holder died (not released), nobody enters for that long
+  Millis margin{0};      // lost() fires this long before the end; 0: max(50 ms, ttl/20)
 };
 
 // How long to wait before trial number `attempt` (1, 2, …) at a store that sends no notification;
@@ -44,6 +47,10 @@ NextDelay spin();
 NextDelay spin_then_sleep(std::uint32_t spins, Millis pause);
 NextDelay sleep(Millis pause);
 NextDelay decorrelated_jitter(Millis least, Millis most);  // the default: 5 ms to 250 ms
+
+// GCC 12 destroys an aggregate twice that is made inside a co_await expression, as in
+// co_await store.lock("orders/42", {.ttl = 10s}).acquire_async(). So nothing in it may own memory.
+static_assert(std::is_trivially_copyable_v<LockOptions>);
 
 struct Event {
   enum class Kind : std::uint8_t {
@@ -66,11 +73,12 @@ struct Event {
   std::string text{};  // one line, of a warning
 };
 
+// With GCC 12, do not write these inside a co_await expression: open the store before.
 struct StoreOptions {
   Millis patience{30'000};         // a store that does not answer is given up after this
   Millis release_deadline{1'000};  // the longest a destructor waits
   std::function<void(std::coroutine_handle<>)> resume{};  // posts to the user's executor
-  std::function<void(const Event&)> on_event{};  // on the messenger thread, in order; bounded queue
+  std::function<void(const Event&)> on_event{};  // on a callback thread, in order; bounded queue
   NextDelay next_delay{};                        // for stores without notification
 };
 

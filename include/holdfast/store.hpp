@@ -19,6 +19,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -45,11 +46,12 @@ using Body = std::invoke_result_t<F, const Lease&>;
 class Store {
  public:
   // A store of one's own: see backend.hpp. Throws Error if the URL cannot be opened.
-  Store(const Module& module, std::string_view url, const StoreOptions& options = {});
+  Store(const Module& module, std::string_view url, const StoreOptions& options = StoreOptions());
 
-  Lock lock(LockName name, const LockOptions& options = {}) const;
-  RwLock rw_lock(LockName name, const LockOptions& options = {}) const;
-  Semaphore semaphore(LockName name, std::uint32_t permits, const LockOptions& options = {}) const;
+  Lock lock(LockName name, const LockOptions& options = LockOptions()) const;
+  RwLock rw_lock(LockName name, const LockOptions& options = LockOptions()) const;
+  Semaphore semaphore(LockName name, std::uint32_t permits,
+                      const LockOptions& options = LockOptions()) const;
 
   // Acquires, calls body(lease), releases. lost: the body ran, but its lease ended before it did.
   // Any other error: the body never ran. What the body throws passes through.
@@ -80,7 +82,7 @@ class Store {
 };
 
 // Parses, and loads that store's library; the first use connects.
-Result<Store> open(std::string_view url, const StoreOptions& options = {});
+Result<Store> open(std::string_view url, const StoreOptions& options = StoreOptions());
 
 template <class F>
 Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& body) const
@@ -108,14 +110,16 @@ Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& 
 // A function that takes its own lock, named by its arguments: each "{}" takes the next one, an
 // integer or a text. The result is Result<what f returns>.
 template <class F>
-auto locked(Store store, NamePattern pattern, F f, LockOptions options = {}) {
-  return [store = std::move(store), pattern, f = std::move(f),
-          options = std::move(options)]<class... Args>(
+auto locked(Store store, NamePattern pattern, F f, LockOptions options = LockOptions()) {
+  return [store = std::move(store), pattern, f = std::move(f), options,
+          label = std::string(options.label)]<class... Args>(
              Args&&... args) -> Result<std::invoke_result_t<const F&, Args...>> {
+    LockOptions wanted = options;
+    wanted.label = label;
     if (pattern.holes() > sizeof...(Args))
       return Error(Errc::invalid, "pattern",
                    "a locked function got fewer arguments than its name has {}");
-    return store.with_lock(pattern.fill(args...), options, [&](const Lease&) {
+    return store.with_lock(pattern.fill(args...), wanted, [&](const Lease&) {
       return std::invoke(f, std::forward<Args>(args)...);
     });
   };

@@ -23,7 +23,7 @@ Lock lock_for(const Store& store, const Job& job) {
   wanted.lock_delay = 200ms;
   // Only the program's name: arguments may be secret, and labels are shown to all.
   const std::string program = job.command[0];
-  wanted.label = program.substr(program.rfind('/') + 1).substr(0, 64);
+  wanted.label = std::string_view(program).substr(program.rfind('/') + 1).substr(0, 64);
   switch (options.side) {
     case Side::exclusive: break;
     case Side::shared: return store.rw_lock(options.name, wanted).read();
