@@ -247,6 +247,10 @@ class Backend : public Claims {
   // What `show --verbose` prints; no secrets.
   virtual void inspect(Pending<Inspection>& call) noexcept { call.done({}); }
 
+  // Nothing is held or owed any more: gives back what was kept for later use, and waits for that at
+  // most until then. May be called again, and asks may follow.
+  virtual void close(BootTime until) noexcept { static_cast<void>(until); }
+
   // Lends this thread: reads for all, does queued blocking work, delivers hints. Returns when
   // `call` is finished, at `until`, or soon after the descriptor `wake` (unless -1) became
   // readable. With no call: stays for messages, and also returns after it gave a hint or an answer,

@@ -6,6 +6,8 @@
 //                   held → lost → owed          lost: told, not yet let go
 #pragma once
 
+#include <optional>
+
 #include "core/hold.hpp"
 #include "core/list.hpp"
 
@@ -22,6 +24,8 @@ struct Attempt {
   Millis early_ttl{};            // granted by a message before its own ask was answered …
   std::uint64_t early_number = 0;
   std::int64_t early_us = 0;
+  std::uint32_t trial = 1;       // how often it was asked, with this ask
+  std::optional<Nanos> delay{};  // by the user's policy: that of its own is not called in here
   bool early = false;
   bool hurried = false;     // its deadline was that of a waiter
   bool look_again = false;  // something changed while the ask was under way
@@ -29,21 +33,28 @@ struct Attempt {
   virtual ~Attempt() = default;  // the runtime hangs its call on it
 };
 
+// When a request left: by the boot clock, and how far the wall clock was ahead of that.
+struct Sent {
+  BootTime at;
+  Nanos wall_ahead{};
+};
+
 struct Claim : Link<OfGate>, Link<OfOutbox> {
   enum class State : std::uint8_t { asking, queued, pausing, held, lost, owed, gone };
   enum class Order : std::uint8_t { none, ask, renew, drop };
 
   State state = State::asking;
-  Order order = Order::none;  // waits in the outbox
-  bool asking = false;        // an ask is under way
-  bool renewing = false;      // a renewal is
-  bool dropping = false;      // a release is
-  bool doubtful = false;      // an ask was not answered: it may be, or yet come, in the store
-  bool placed = false;        // it is in the store, as far as we were told
-  bool releasing = false;     // its first release is not answered yet: the line waits for that
+  Order order = Order::none;   // waits in the outbox
+  bool asking = false;         // an ask is under way
+  bool renewal_waits = false;  // a renewal is ordered, and not sent yet
+  bool dropping = false;       // a release is
+  bool doubtful = false;       // an ask was not answered: it may be, or yet come, in the store
+  bool placed = false;         // it is in the store, as far as we were told
+  bool releasing = false;      // its first release is not answered yet: the line waits for that
   bool at_risk = false;
-  Said drop_said{};           // what its release was answered
-  std::uint16_t helpers = 0;  // threads that stand behind one of its calls
+  Said drop_said{};            // what its release was answered
+  std::uint16_t renewals = 0;  // sent and not answered
+  std::uint16_t helpers = 0;   // threads that stand behind one of its calls
 
   std::uint32_t weight = 1;
   std::uint32_t turn = 0;      // of the in-process handover
@@ -55,10 +66,11 @@ struct Claim : Link<OfGate>, Link<OfOutbox> {
   Millis ttl{};  // as granted
   std::uint64_t number = 0;
 
-  BootTime answer_by;    // deadline of the call under way
-  BootTime sent_at;      // t0 of the ask or renewal under way, or of the last one
-  Nanos wall_at_send{};  // wall clock ahead of boot clock when the last request left …
-  Nanos wall_proven{};   // … and when the one that proved the lease did
+  BootTime answer_by;    // deadline of the ask or release under way
+  BootTime sent_at;      // t0 of the ask under way, or of the last one
+  Nanos wall_at_send{};  // wall clock ahead of boot clock when that left …
+  BootTime proven_at;    // t0 of the newest request that proved the lease …
+  Nanos wall_proven{};   // … and the wall clock ahead of the boot clock then
   BootTime granted_at;
   BootTime until = never;    // when lost() fires; `margin` before the end
   BootTime next_at = never;  // next renewal, ask or drop
@@ -67,7 +79,8 @@ struct Claim : Link<OfGate>, Link<OfOutbox> {
   List<Hold, OfClaim> holds;
 
   virtual ~Claim() = default;  // the runtime hangs its call on it
-  bool under_way() const noexcept { return asking || renewing || dropping; }
+  Nanos margin() const noexcept { return margin_of(wish->margin, wish->ttl, ttl); }
+  bool under_way() const noexcept { return asking || renewal_waits || renewals > 0 || dropping; }
 };
 
 }  // namespace holdfast::core

@@ -65,7 +65,6 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
     Claim* claim = outbox_.pop_front();
     if (!claim) break;
     orders.start[orders.starts++] = {claim, claim->order};
-    claim->wall_at_send = moment.wall_ahead;
     claim->answer_by =
         moment.now + std::min<Nanos>(answer_within(claim->wish->ttl), terms_.patience);
     switch (std::exchange(claim->order, Claim::Order::none)) {
@@ -73,6 +72,8 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
       case Claim::Order::ask: {
         claim->asking = true;
         claim->sent_at = moment.now;
+        claim->wall_at_send = moment.wall_ahead;
+        claim->attempt->trial = claim->attempts + 1;
         const Waiter* head = line_.front();
         claim->attempt->hurried =
             head && head->deadline > moment.now && head->deadline < claim->answer_by;
@@ -80,10 +81,8 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
         break;
       }
       case Claim::Order::renew:
-        claim->renewing = true;
-        claim->sent_at = moment.now;
-        claim->answer_by =
-            moment.now + std::clamp<Nanos>(Nanos(claim->ttl) / 6, Millis(100), Millis(5000));
+        claim->renewal_waits = true;
+        claim->next_at = terms_.session() ? never : moment.now + resend_after(claim->ttl);
         break;
       case Claim::Order::drop:
         claim->dropping = true;
@@ -152,7 +151,7 @@ BootTime Gate::next_tick() const noexcept {
       continue;
     }
     next = std::min(next, counted_until(*claim));
-    if (!claim->renewing) next = std::min(next, claim->next_at);
+    if (!claim->renewal_waits) next = std::min(next, claim->next_at);
     if (!claim->at_risk) next = std::min(next, at_risk_from(*claim));
     for (Hold* hold = claim->holds.front(); hold; hold = claim->holds.next(*hold)) {
       if (hold->ends == never) continue;

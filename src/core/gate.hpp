@@ -75,7 +75,12 @@ class Gate {
 
   // ── the store ──
   void answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
-  void renewed(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
+  // The renewal that was ordered is sent now. Several may be under way.
+  Sent renewal_sent(Claim& claim, const Moment& moment) noexcept;
+  // The lease that it would give has ended then.
+  BootTime renewal_deadline(const Claim& claim, const Moment& moment) const noexcept;
+  void renewed(Claim& claim, const Sent& sent, const Answer& answer, const Moment& moment,
+               Orders& orders);
   void dropped(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
   void granted(const ClaimId& id, const Answer& answer, const Moment& moment, Orders& orders);
   void look(const Moment& moment, Orders& orders);
@@ -125,6 +130,7 @@ class Gate {
   void name_orphan(Ask& ask) const noexcept;
   bool serves(const Claim& claim, const Waiter& waiter) const noexcept;
   bool wanted(const Claim& claim) const noexcept;  // the head of the line can use it
+  Nanos delay(const Claim& claim, const Moment& moment) const noexcept;
   void pause(Claim& claim, Nanos delay, const Moment& moment);
   void stand_in_line(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
   void refused(Claim& claim, const Answer& answer, const Moment& moment);

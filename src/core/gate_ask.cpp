@@ -136,8 +136,10 @@ void Gate::stand_in_line(Claim& claim, const Answer& answer, const Moment& momen
   attempt.answered_us = answer.store_us;
   note_holder(answer);
   Nanos pace = slow_pace(claim.wish->ttl, moment.entropy);
-  if (!terms_.traits.notifies)
-    pace = std::min<Nanos>(pace, terms_.delay(++claim.attempts, moment.entropy.draw()));
+  if (!terms_.traits.notifies) {
+    ++claim.attempts;
+    pace = std::min<Nanos>(pace, delay(claim, moment));
+  }
   if (answer.ttl > Millis(0)) pace = std::min<Nanos>(pace, answer.ttl + Millis(1));
   if (mutated(Mutation::polling)) pace = Millis(5);
   claim.next_at = moment.now + pace;
@@ -157,7 +159,7 @@ void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
   claim.placed = false;
   note_holder(answer);
   if (claim.attempt->ask.queue) {
-    pause(claim, terms_.delay(claim.attempts + 1, moment.entropy.draw()), moment);
+    pause(claim, delay(claim, moment), moment);
     refuse_triers(moment.now);
     return withdraw_unwanted(moment);
   }
@@ -190,6 +192,12 @@ void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment
     settle(*head, {Errc::unavailable, problem.reason, problem.text});
   }
   forget_front(moment);
+}
+
+// Until its next trial, at a store that sends no messages.
+Nanos Gate::delay(const Claim& claim, const Moment& moment) const noexcept {
+  const Attempt& attempt = *claim.attempt;
+  return attempt.delay ? *attempt.delay : terms_.delay(attempt.trial, moment.entropy.draw());
 }
 
 void Gate::pause(Claim& claim, Nanos delay, const Moment& moment) {

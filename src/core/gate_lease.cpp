@@ -34,8 +34,12 @@ void Gate::handed(Claim& claim, const Moment& moment, Orders& orders) {
                            ? terms_.proven_until()
                            : end_of_handed(attempt.answered_at, apart, moment.now,
                                            attempt.early_ttl, terms_.traits.granularity);
-  const Nanos worth = end - claim.wish->margin - moment.now;
-  if (apart.count() >= 0 && worth >= Nanos(attempt.early_ttl) / 4 && !rare(Rare::confirm_handed))
+  const Nanos worth = end - claim.margin() - moment.now;
+  // A store that cannot know whether its message was heard grants for a short time. With a third of
+  // the ttl gone the renewal would be due anyway.
+  const bool due = !terms_.session() && attempt.early_ttl < claim.wish->ttl * 2 / 3;
+  if (!due && apart.count() >= 0 && worth >= Nanos(attempt.early_ttl) / 4 &&
+      !rare(Rare::confirm_handed))
     return hold_from(claim, end, attempt.early_number, attempt.early_ttl, moment, orders);
   order(claim, Claim::Order::ask);
 }
@@ -47,6 +51,7 @@ void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis tt
   claim.number = number;
   claim.ttl = ttl;
   claim.granted_at = moment.now;
+  claim.proven_at = claim.sent_at;
   claim.wall_proven = claim.wall_at_send;
   claim.placed = true;
   claim.attempts = 0;
@@ -90,7 +95,7 @@ bool Gate::give(Claim& claim, Waiter& waiter, const Moment& moment) {
   hold.token = token_of(terms_.traits, claim.number, claim.turn);
   hold.owner = waiter.owner;
   hold.terms = &terms_;
-  hold.margin = claim.wish->margin;
+  hold.margin = claim.margin();
   hold.pause_limit = pause_limit(claim.ttl);
   hold.since = moment.now;
   hold.ends = limited(moment.now, wish.hold_at_most);
@@ -114,13 +119,13 @@ void Gate::set_until(Claim& claim) {
 }
 
 BootTime Gate::counted_until(const Claim& claim) const noexcept {
-  return terms_.session() ? std::min(claim.until, terms_.proven_until() - claim.wish->margin)
+  return terms_.session() ? std::min(claim.until, terms_.proven_until() - claim.margin())
                           : claim.until;
 }
 
 BootTime Gate::told_at(const Claim& claim, BootTime end) const noexcept {
   if (mutated(Mutation::lost_after_end)) return end + Millis(1);
-  return end - claim.wish->margin;
+  return end - claim.margin();
 }
 
 bool Gate::joinable(const Claim& claim, const Waiter& waiter, const Moment& moment) const noexcept {
@@ -257,7 +262,7 @@ void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Ord
     static_cast<Link<OfGate>&>(claim).unlink();
     --debts_;
     ++claim.turn;
-    const BootTime end = terms_.session() ? never : claim.until + claim.wish->margin;
+    const BootTime end = terms_.session() ? never : claim.until + claim.margin();
     return hold_from(claim, end, claim.number, claim.ttl, moment, orders);
   }
   const bool paid =

@@ -6,11 +6,22 @@
 
 namespace holdfast::core {
 
-void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
-  claim.renewing = false;
+Sent Gate::renewal_sent(Claim& claim, const Moment& moment) noexcept {
+  claim.renewal_waits = false;
+  ++claim.renewals;
+  return {moment.now, moment.wall_ahead};
+}
+
+BootTime Gate::renewal_deadline(const Claim& claim, const Moment& moment) const noexcept {
+  return moment.now + std::max<Nanos>(claim.wish->ttl, least_silence);
+}
+
+void Gate::renewed(Claim& claim, const Sent& sent, const Answer& answer, const Moment& moment,
+                   Orders& orders) {
+  --claim.renewals;
   if (claim.state == Claim::State::gone) return retire(claim);
-  if (mutated(Mutation::validity_from_answer)) claim.sent_at = moment.now;
-  const BootTime end = end_of(claim.sent_at, answer.ttl, terms_.traits.granularity);
+  const BootTime counted_from = mutated(Mutation::validity_from_answer) ? moment.now : sent.at;
+  const BootTime end = end_of(counted_from, answer.ttl, terms_.traits.granularity);
   if (mutated(Mutation::resurrection) && claim.state == Claim::State::lost &&
       answer.said == Said::yes) {
     claim.state = Claim::State::held;
@@ -22,20 +33,23 @@ void Gate::renewed(Claim& claim, const Answer& answer, const Moment& moment, Ord
   const Token token = token_of(terms_.traits, claim.number, claim.turn);
   if (counted_until(claim) <= moment.now) {
     lose(claim, "expired", moment, orders);  // somebody may have seen valid() false
+  } else if (answer.said == Said::gone) {
+    lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
+  } else if (counted_from < claim.proven_at) {
+    return;  // one that was sent later was answered before
   } else if (answer.said == Said::yes) {
     claim.ttl = answer.ttl;
-    claim.wall_proven = claim.wall_at_send;
+    claim.proven_at = counted_from;
+    claim.wall_proven = sent.wall_ahead;
     claim.until = std::max(claim.until, told_at(claim, end));
-    claim.next_at = rare(Rare::renew_early) ? moment.now : renew_at(claim.sent_at, answer.ttl);
-    if (mutated(Mutation::eager_renewal)) claim.next_at = claim.sent_at + Nanos(answer.ttl) / 12;
+    claim.next_at = rare(Rare::renew_early) ? moment.now : renew_at(counted_from, answer.ttl);
+    if (mutated(Mutation::eager_renewal)) claim.next_at = counted_from + Nanos(answer.ttl) / 12;
     if (terms_.session()) claim.next_at = never;
     set_until(claim);
     if (std::exchange(claim.at_risk, false)) note(orders, Event::Kind::safe, token, "");
     note(orders, Event::Kind::renewed, token, "");
-  } else if (answer.said == Said::gone) {
-    lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
   } else {
-    claim.next_at = moment.now + renew_again_after(claim.ttl);
+    claim.next_at = std::min(claim.next_at, moment.now + renew_again_after(claim.ttl));
     risk(claim, "renewal_failed", orders);
   }
 }
@@ -60,7 +74,7 @@ Claim* Gate::find_held(const ClaimId& id) const noexcept {
 // Told at once; let go when the handle is, or when the lease would have ended anyway. Until then
 // the work may still be stopping, so nobody of ours enters either.
 void Gate::lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders) {
-  claim.ends_at = std::max(counted_until(claim) + claim.wish->margin, moment.now);
+  claim.ends_at = std::max(counted_until(claim) + claim.margin(), moment.now);
   claim.state = Claim::State::lost;
   static_cast<Link<OfOutbox>&>(claim).unlink();
   claim.order = Claim::Order::none;
@@ -110,12 +124,13 @@ void Gate::tick_held(Claim& claim, const Moment& moment, Orders& orders) {
   end_holds(claim, moment, orders);
   if (claim.state != Claim::State::held) return;
   const bool paused = moment.wall_ahead - claim.wall_proven > pause_limit(claim.ttl);
-  if ((claim.next_at <= moment.now || paused) && !claim.renewing) order(claim, Claim::Order::renew);
+  const bool due = claim.next_at <= moment.now || (paused && claim.renewals == 0);
+  if (due && !claim.renewal_waits) order(claim, Claim::Order::renew);
   if (at_risk_from(claim) <= moment.now) risk(claim, "renewal_late", orders);
 }
 
 BootTime Gate::at_risk_from(const Claim& claim) const noexcept {
-  return counted_until(claim) + claim.wish->margin - Nanos(claim.ttl) / 2;
+  return counted_until(claim) + claim.margin() - Nanos(claim.ttl) / 2;
 }
 
 void Gate::risk(Claim& claim, const char* reason, Orders& orders) const noexcept {
@@ -136,7 +151,8 @@ void Gate::proven(Orders& orders) noexcept {
 }
 
 void Gate::doubt(Hold& hold, const Moment& moment) {
-  if (!hold.claim || hold.claim->state != Claim::State::held || hold.claim->renewing) return;
+  if (!hold.claim || hold.claim->state != Claim::State::held) return;
+  if (hold.claim->renewal_waits || hold.claim->renewals > 0) return;
   if (hold.doubted(moment.wall_ahead)) order(*hold.claim, Claim::Order::renew);
 }
 

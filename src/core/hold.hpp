@@ -13,6 +13,7 @@ namespace holdfast::core {
 struct Claim;
 struct OfClaim;
 struct OfMourned;
+struct OfLosses;
 }  // namespace holdfast::core
 
 namespace holdfast::detail {
@@ -21,6 +22,7 @@ using core::Nanos;
 
 struct Hold : core::Link<core::OfClaim>,
               core::Link<core::OfMourned>,
+              core::Link<core::OfLosses>,
               std::enable_shared_from_this<Hold> {
   enum class State : std::uint8_t { held, lost, released };
 
@@ -47,6 +49,9 @@ struct Hold : core::Link<core::OfClaim>,
   std::shared_ptr<void> home;  // keeps gate, store and threads alive
   std::uint32_t fork_epoch = 0;
   bool awaited = false;  // got by co_await: its destructor does not wait
+
+  // Under the mutex of the threads that request the stop: keeps this alive until they have.
+  std::shared_ptr<Hold> until_told{};
 
   BootTime counted_until() const noexcept {
     const BootTime own(Nanos(until.load(std::memory_order_acquire)));

@@ -14,6 +14,12 @@ constexpr Nanos with_drift(Nanos span) { return span + span / 100; }
 
 constexpr Nanos default_margin(Millis ttl) { return std::max<Nanos>(Millis(50), Nanos(ttl) / 20); }
 
+// A lease that is shorter than the one that was asked for has a margin that is shorter in
+// proportion, because its renewal is due earlier too.
+constexpr Nanos margin_of(Nanos margin, Millis asked, Millis granted) {
+  return granted < asked ? margin * granted.count() / asked.count() : margin;
+}
+
 // The end of a lease that was asked for, or renewed, by a request sent at `sent`.
 constexpr BootTime end_of(BootTime sent, Millis ttl, Millis granularity) {
   return sent + less_drift(ttl) - granularity;
@@ -34,6 +40,11 @@ constexpr BootTime renew_at(BootTime counted_from, Millis ttl) {
   return latest - latest.time_since_epoch() % step;
 }
 constexpr Nanos renew_again_after(Millis ttl) { return Nanos(ttl) / 12; }
+
+// A renewal that is not answered is sent again at this pace. The answer to any of them counts.
+constexpr Nanos resend_after(Millis ttl) {
+  return std::clamp<Nanos>(Nanos(ttl) / 6, Millis(100), Millis(5000));
+}
 
 // A wall clock that ran ahead of the boot clock by this much means that the machine was paused.
 constexpr Nanos pause_limit(Millis ttl) { return std::max<Nanos>(Millis(1000), Nanos(ttl) / 10); }

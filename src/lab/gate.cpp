@@ -110,12 +110,17 @@ void LabGate::visit() {
   }
 }
 
-void LabGate::renewed(core::Claim& claim, const Answer& answer) {
-  step({}, [&](const auto& moment, auto& orders) { Gate::renewed(claim, answer, moment, orders); });
+void LabGate::renewed(core::Claim& claim, const core::Sent& sent, const Answer& answer) {
+  step({}, [&](const auto& moment, auto& orders) {
+    Gate::renewed(claim, sent, answer, moment, orders);
+  });
 }
 
-Keep LabGate::keep(const core::Claim& claim, BootTime& deadline) const noexcept {
-  deadline = std::min(deadline, claim.answer_by);
+Keep LabGate::keep(core::Claim& claim, core::Sent& sent, BootTime& deadline) {
+  step({}, [&](const core::Moment& moment, auto&) {
+    deadline = std::max(deadline, renewal_deadline(claim, moment));
+    sent = renewal_sent(claim, moment);
+  });
   return {name(), claim.id, claim.weight, claim.wish->ttl};
 }
 

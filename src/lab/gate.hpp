@@ -46,8 +46,8 @@ class LabGate final : public core::Gate {
   void stand_down(core::Claim& claim, const void* who);
   void ended(const core::Claim* claim);  // a call of it was answered; it may be gone
 
-  void renewed(core::Claim& claim, const Answer& answer);
-  Keep keep(const core::Claim& claim, BootTime& deadline) const noexcept;
+  void renewed(core::Claim& claim, const core::Sent& sent, const Answer& answer);
+  Keep keep(core::Claim& claim, core::Sent& sent, BootTime& deadline);
   void visit();  // the hand's
   void clock_changed();
 

@@ -13,11 +13,13 @@ using std::chrono::microseconds;
 // Many renewals in one call.
 struct Shop::Round final : Pending<std::span<Answer>> {
   void done(std::span<Answer> answers) noexcept override {
-    for (std::size_t i = 0; i < claims.size(); ++i) claims[i]->gate.renewed(*claims[i], answers[i]);
+    for (std::size_t i = 0; i < claims.size(); ++i)
+      claims[i]->gate.renewed(*claims[i], sent[i], answers[i]);
     finished_.store(true, std::memory_order_release);
   }
   std::vector<LabClaim*> claims;
   std::vector<Keep> keeps;
+  std::vector<core::Sent> sent;
 };
 
 Shop::Shop(Scene& scene, Process& process)
@@ -71,9 +73,9 @@ void Shop::start_round() {
   std::erase_if(rounds_, [](const auto& round) { return round->finished(); });
   Round& round = *rounds_.emplace_back(std::make_unique<Round>());
   round.claims = std::exchange(renewals_, {});
-  round.deadline = core::never;
-  for (const LabClaim* claim : round.claims)
-    round.keeps.push_back(claim->gate.keep(*claim, round.deadline));
+  round.deadline = BootTime::min();
+  for (LabClaim* claim : round.claims)
+    round.keeps.push_back(claim->gate.keep(*claim, round.sent.emplace_back(), round.deadline));
   backend_->renew(round.keeps, round);
 }
 

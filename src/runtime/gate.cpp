@@ -5,7 +5,7 @@
 
 #include "runtime/access.hpp"
 #include "runtime/answered.hpp"
-#include "runtime/messenger.hpp"
+#include "runtime/callback_threads.hpp"
 #include "runtime/shop.hpp"
 
 namespace holdfast::detail {
@@ -35,6 +35,7 @@ void LiveAttempt::begin(BootTime by) noexcept {
 // A grant ends the attempt, and this object with it.
 void LiveAttempt::done(Answer answer) noexcept {
   LiveClaim& asked = claim;
+  delay = asked.gate.users_delay(answer, trial);
   asked.gate.step({}, [&](const core::Moment& moment, core::Orders& orders) {
     finished_.store(true, std::memory_order_release);
     asked.gate.answered(asked, answer, moment, orders);
@@ -129,7 +130,7 @@ bool LiveGate::perform(core::Orders& orders) noexcept {
     }
   }
   for (std::size_t i = 0; i < orders.losses; ++i)
-    Messenger::shared().lost(std::move(orders.loss[i]));
+    LossThreads::shared().lost(std::move(orders.loss[i]));
   for (std::size_t i = 0; i < orders.notes; ++i) {
     const auto& note = orders.note[i];
     shop_->tell(note.kind, name(), note.token, core::never, note.reason);
@@ -230,7 +231,7 @@ Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
     claim = held;
     attend(*claim);
   });
-  if (mourned) Messenger::shared().lost(hold.shared_from_this());
+  if (mourned) LossThreads::shared().lost(hold.shared_from_this());
   if (!claim)
     return released == Released::done   ? Said::yes
            : released == Released::lost ? Said::gone
@@ -307,6 +308,14 @@ std::stop_token LiveGate::lost(Hold& hold) {
   return hold.loss.get_token();
 }
 
+// The user's policy is called with no mutex held: it may take its time, or use the library.
+std::optional<core::Nanos> LiveGate::users_delay(const Answer& answer,
+                                                 std::uint32_t trial) const noexcept {
+  const bool waits = answer.said == Said::queued || answer.said == Said::no;
+  if (!waits || !shop_->options.next_delay) return std::nullopt;
+  return terms().delay(trial, moment_now().entropy.draw());
+}
+
 void LiveGate::doubt(Hold& hold) noexcept {
   step({}, [&](const auto& moment, auto&) { core::Gate::doubt(hold, moment); });
 }
@@ -352,13 +361,17 @@ void LiveGate::proven() noexcept {
 void LiveGate::gone(const ClaimId& claim) noexcept {
   step({}, [&](const auto& moment, auto& orders) { Gate::gone(claim, moment, orders); });
 }
-void LiveGate::renewed(core::Claim& claim, const Answer& answer) noexcept {
-  step({}, [&](const auto& moment, auto& orders) { Gate::renewed(claim, answer, moment, orders); });
+void LiveGate::renewed(core::Claim& claim, const core::Sent& sent, const Answer& answer) noexcept {
+  step({}, [&](const auto& moment, auto& orders) {
+    Gate::renewed(claim, sent, answer, moment, orders);
+  });
 }
 
-Keep LiveGate::keep(const core::Claim& claim, BootTime& deadline) noexcept {
+Keep LiveGate::keep(core::Claim& claim, core::Sent& sent, BootTime& deadline) noexcept {
   const std::lock_guard guard(mutex_);
-  deadline = std::min(deadline, claim.answer_by);
+  const core::Moment moment = moment_now();
+  deadline = std::max(deadline, renewal_deadline(claim, moment));
+  sent = renewal_sent(claim, moment);
   return {name(), claim.id, claim.weight, claim.wish->ttl};
 }
 

@@ -63,8 +63,9 @@ class LiveGate final : public core::Gate,
   void in_doubt() noexcept;
   void proven() noexcept;
   void gone(const ClaimId& claim) noexcept;
-  void renewed(core::Claim& claim, const Answer& answer) noexcept;
-  Keep keep(const core::Claim& claim, BootTime& deadline) noexcept;  // its renewal that is due
+  void renewed(core::Claim& claim, const core::Sent& sent, const Answer& answer) noexcept;
+  // Its renewal that is due, and when that is sent. Extends the deadline of a call to its own.
+  Keep keep(core::Claim& claim, core::Sent& sent, BootTime& deadline) noexcept;
 
   // ── threads of ours ──
   std::shared_ptr<Timer> stay() noexcept override;
@@ -79,6 +80,7 @@ class LiveGate final : public core::Gate,
   friend class Hand;
 
   Said confirm(LiveClaim& claim) noexcept;
+  std::optional<core::Nanos> users_delay(const Answer& answer, std::uint32_t trial) const noexcept;
   core::Claim* make_claim() noexcept override;
   void end_claim(core::Claim* claim) noexcept override;
 

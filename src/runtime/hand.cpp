@@ -91,6 +91,7 @@ void Hand::listen() noexcept {
 }
 
 void Hand::run() noexcept {
+  runs_no_user_code = true;
   for (;;) {
     try {
       while (auto gate = next_visit()) {
@@ -119,7 +120,7 @@ void Hand::start_rounds() {
   for (;;) {
     rounds_.reserve(rounds_.size() + 1);
     auto round = std::make_unique<Round>();
-    round->deadline = core::never;
+    round->deadline = BootTime::min();
     {
       const std::lock_guard guard(mutex_);
       while (round->size < round->claims.size() && !renewals_.empty())
@@ -127,7 +128,8 @@ void Hand::start_rounds() {
     }
     if (round->size == 0) return;
     for (std::size_t i = 0; i < round->size; ++i) {
-      round->keeps[i] = round->claims[i]->gate.keep(*round->claims[i], round->deadline);
+      LiveClaim& claim = *round->claims[i];
+      round->keeps[i] = claim.gate.keep(claim, round->sent[i], round->deadline);
     }
     round->claims[0]->gate.shop().counts.renewals += round->size;
     Round& started = *round;
@@ -140,7 +142,7 @@ void Hand::Round::done(std::span<Answer> answers) noexcept {
   Answer none;
   none.said = Said::no;
   for (std::size_t i = 0; i < size; ++i)
-    claims[i]->gate.renewed(*claims[i], answers.empty() ? none : answers[i]);
+    claims[i]->gate.renewed(*claims[i], sent[i], answers.empty() ? none : answers[i]);
   finished_.store(true, std::memory_order_release);
 }
 

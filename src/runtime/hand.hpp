@@ -36,6 +36,7 @@ class Hand : public std::enable_shared_from_this<Hand> {
     void done(std::span<Answer> answers) noexcept override;
     std::array<LiveClaim*, 100> claims;
     std::array<Keep, 100> keeps;
+    std::array<core::Sent, 100> sent;
     std::size_t size = 0;
   };
   struct Helped {

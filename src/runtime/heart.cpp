@@ -29,6 +29,7 @@ bool Heart::start() noexcept {
 }
 
 void Heart::run() noexcept {
+  runs_no_user_code = true;
   for (;;) sleep_until(fire_due());
 }
 

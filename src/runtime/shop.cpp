@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/text.hpp"
+#include "runtime/callback_threads.hpp"
 #include "runtime/forks.hpp"
-#include "runtime/messenger.hpp"
 #include "runtime/modules.hpp"
 
 namespace holdfast::detail {
@@ -61,8 +61,9 @@ void settle_at_exit() {
   }
   for (const auto& weak : shops) {
     const auto shop = weak.lock();
-    if (shop && shop->epoch == fork_epoch())
-      shop->await_debts(BootClock::now() + shop->options.release_deadline);
+    if (!shop || shop->epoch != fork_epoch()) continue;
+    const BootTime until = BootClock::now() + shop->options.release_deadline;
+    if (shop->await_debts(until)) shop->hand->backend().close(until);
   }
 }
 
@@ -117,6 +118,7 @@ Result<std::shared_ptr<Shop>> Shop::open(const Module* module, std::string_view 
 Shop::~Shop() {
   if (!hand) return;
   if (epoch == fork_epoch()) {
+    hand->backend().close(BootClock::now() + options.release_deadline);
     hand->stop();
   } else {
     // Closing a client library in a forked child would end the parent's session: leaked on purpose.
@@ -138,7 +140,8 @@ std::optional<Error> Shop::ready() {
   if (ready_.load(std::memory_order_acquire)) return std::nullopt;
   const std::lock_guard guard(ready_mutex_);
   if (ready_.load(std::memory_order_relaxed)) return std::nullopt;
-  if (!Heart::beat().start() || !Messenger::shared().start() || !hand->start())
+  if (!Heart::beat().start() || !LossThreads::shared().start() ||
+      !CallbackThreads::shared().start() || !hand->start())
     return Error(Errc::unavailable, "resource",
                  core::shown(url) +
                      ": cannot make the threads that keep a lease; the limit of threads or open "
@@ -250,7 +253,7 @@ void Shop::warn(const Problem& problem) noexcept try {
 
 void Shop::pass_on(Event event) {
   const bool queued =
-      Messenger::shared().tell([shop = shared_from_this(), event = std::move(event)] {
+      CallbackThreads::shared().tell([shop = shared_from_this(), event = std::move(event)] {
         try {
           shop->options.on_event(event);
         } catch (...) {
@@ -261,11 +264,18 @@ void Shop::pass_on(Event event) {
 }
 
 void Shop::resume(AsyncWaiter& waiter) noexcept {
-  if (options.resume) {
+  if (options.resume && !runs_no_user_code) {
     options.resume(waiter.handle);
   } else {
-    Messenger::shared().resume(waiter);
+    CallbackThreads::shared().resume(waiter);
   }
+}
+
+void resume_here(AsyncWaiter& waiter) noexcept {
+  Shop& its_shop = waiter.gate->shop();
+  if (!its_shop.options.resume) return waiter.handle.resume();
+  const auto shop = its_shop.shared_from_this();  // the coroutine may end it while we are in there
+  shop->options.resume(waiter.handle);
 }
 
 // ── debts and the end ───────────────────────────────────────────────────────────────────────────
@@ -287,7 +297,11 @@ Result<void> Shop::close(Millis at_most) {
   if (epoch != fork_epoch()) return *unfit();
   closed.store(true, std::memory_order_release);
   for (const auto& gate : gates()) gate->close();
-  if (await_debts(BootClock::now() + std::min(at_most, Millis(std::chrono::hours(24))))) return {};
+  const BootTime until = BootClock::now() + std::min(at_most, Millis(std::chrono::hours(24)));
+  if (await_debts(until)) {
+    hand->backend().close(until);
+    return {};
+  }
   return Error(Errc::unknown, "not_confirmed",
                core::shown(url) +
                    ": not every release was confirmed in time; that goes on in the background");

@@ -40,7 +40,7 @@ struct Shop final : std::enable_shared_from_this<Shop> {
 
   // Every public call asks this first: nothing if it may go on.
   std::optional<Error> unfit();
-  // Heart, messenger and hand exist before the first ask: never a lock without its renewer.
+  // All threads that a lease needs exist before the first ask: never a lock without its renewer.
   std::optional<Error> ready();
 
   std::shared_ptr<LiveGate> gate(const std::string& name);
@@ -83,6 +83,9 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   std::atomic<bool> ready_{false};
   std::mutex ready_mutex_;
 };
+
+// On a callback thread: by the executor of its store, or here.
+void resume_here(AsyncWaiter& waiter) noexcept;
 
 // What the backend tells us. It lives as long as the backend; the shop may end on the hand's thread
 // in the middle of a message, and what comes after that finds nobody.

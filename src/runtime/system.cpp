@@ -51,6 +51,8 @@ class KernelEntropy final : public core::Entropy {
 
 }  // namespace
 
+thread_local bool runs_no_user_code = false;
+
 // A pause of a second is looked for: a clock that is right to a few milliseconds will do, and costs
 // a fraction.
 Nanos wall_ahead() noexcept {

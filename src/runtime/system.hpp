@@ -47,6 +47,9 @@ bool start_thread(std::thread& thread, const char* name, Body body) noexcept try
   return false;
 }
 
+// Timer and store threads: all leases depend on them, so they never wait for the user.
+extern thread_local bool runs_no_user_code;
+
 // A thread's identity for re-entry: never reused.
 core::Entrant this_thread() noexcept;
 

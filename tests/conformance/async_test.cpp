@@ -3,6 +3,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -202,6 +204,87 @@ TEST_P(Async, IsNeverResumedInsideAnothersCall) {
   ASSERT_TRUE(succeeded(take_at_once(alice, name)));  // Behind the coroutine in line.
   ASSERT_EQ(where->size(), 1U);
   EXPECT_NE(where->front(), std::this_thread::get_id());
+}
+
+// User code that does not return until the test lets it.
+struct Gatekeeper {
+  std::atomic<int> inside = 0;
+  std::atomic<bool> open = false;
+  void pass() {
+    ++inside;
+    open.wait(false);
+  }
+  void let_all_pass() {
+    open = true;
+    open.notify_all();
+  }
+};
+
+Detached hang(Lock lock, std::shared_ptr<Gatekeeper> gatekeeper) {
+  const auto lease = co_await lock.acquire_async();
+  gatekeeper->pass();
+}
+
+// A lease that ends by itself, and whose loss somebody listens to.
+constexpr Millis brief{10'000};
+
+TEST_P(Async, BusyCoroutinesDelayNoLoss) {
+  const auto alice = world.client();
+  const auto lease = alice.lock(name, {.hold_at_most = brief}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  auto gatekeeper = std::make_shared<Gatekeeper>();
+  constexpr int many = 8;
+  for (int each = 0; each < many; ++each)
+    hang(alice.lock(name + "/" + std::to_string(each)), gatekeeper);
+  EXPECT_TRUE(eventually([&] { return gatekeeper->inside >= 4; }));
+  jump(brief);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  gatekeeper->let_all_pass();
+  EXPECT_TRUE(eventually([&] { return gatekeeper->inside == many; }));
+}
+
+TEST_P(Async, ASlowCallbackOfALossDelaysNoOtherLoss) {
+  const auto alice = world.client();
+  auto gatekeeper = std::make_shared<Gatekeeper>();
+  constexpr int many = 8;
+  std::vector<Lease> leases;
+  std::vector<std::unique_ptr<std::stop_callback<std::function<void()>>>> callbacks;
+  for (int each = 0; each < many; ++each) {
+    auto lease = alice.lock(name + "/" + std::to_string(each), {.hold_at_most = brief}).acquire();
+    ASSERT_TRUE(succeeded(lease));
+    leases.push_back(std::move(*lease));
+    callbacks.push_back(std::make_unique<std::stop_callback<std::function<void()>>>(
+        leases.back().lost(), [gatekeeper] { gatekeeper->pass(); }));
+  }
+  jump(brief);
+  EXPECT_TRUE(eventually([&] { return gatekeeper->inside == many; }));
+  gatekeeper->let_all_pass();
+}
+
+// A coroutine's deadline comes on the thread that all leases depend on.
+TEST_P(Async, ASlowExecutorDelaysNoLoss) {
+  auto gatekeeper = std::make_shared<Gatekeeper>();
+  auto outcome = std::make_shared<Outcome>();
+  const auto alice = world.client({.resume = [gatekeeper](std::coroutine_handle<> handle) {
+    gatekeeper->pass();
+    handle.resume();
+  }});
+  const auto bob = world.client();
+  const auto held = bob.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto lease = alice.lock("another", {.hold_at_most = brief}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto lost = lease->lost();
+  enter(alice.lock(name, {.wait = brief / 2}), {}, outcome);
+  ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1 || !world.traits().queues; }));
+  jump(brief / 2);
+  EXPECT_TRUE(eventually([&] { return gatekeeper->inside == 1; }));
+  EXPECT_EQ(outcome->ended(), 0);
+  jump(brief / 2);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  gatekeeper->let_all_pass();
+  EXPECT_TRUE(eventually([&] { return outcome->ended() == 1; }));
 }
 
 Detached keep(Lock lock, std::shared_ptr<std::optional<Lease>> lease,

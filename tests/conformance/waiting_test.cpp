@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -54,6 +55,26 @@ TEST_P(Waiting, IsEndedByTheReleaseOfAnotherProcess) {
     second.acquired();
     EXPECT_EQ(second.ask("release " + name), "released");
   }
+}
+
+// Also where the store grants for a short time until it is asked.
+TEST_P(Waiting, EndsWithALeaseThatLasts) {
+  const auto alice = world.client({}, "handover=off");
+  const auto bob = world.client({}, "handover=off");
+  auto held = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  std::optional<Lease> lease;
+  {
+    std::jthread waiter([&] {
+      auto granted = bob.lock(name).try_acquire_for(2 * patient);
+      if (granted) lease.emplace(std::move(*granted));
+    });
+    EXPECT_TRUE(eventually([&] { return waiting(alice, name) == 1 || !world.traits().queues; }));
+    EXPECT_TRUE(succeeded(held->release()));
+  }
+  ASSERT_TRUE(lease);
+  EXPECT_GT(lease->left(), bob.lock(name).ttl() / 3);
+  EXPECT_TRUE(world.renewed(*lease, bob));
 }
 
 // Three processes pass it round: each release grants the next in the store, with one message each.

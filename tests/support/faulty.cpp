@@ -91,6 +91,7 @@ class FaultyBackend final : public Backend {
     real_->revoke(name, now, call);
   }
   int readable() const noexcept override { return real_->readable(); }
+  void close(BootTime until) noexcept override { real_->close(until); }
 
   void ask(const Ask& ask, Pending<Answer>& call) noexcept override {
     const auto fault = plan_->strike(asks);

@@ -141,12 +141,14 @@ void Process::start(Claim& claim, Claim::Order what) {
          });
   } else {
     const Keep keep{"name", claim.id, claim.weight, claim.wish->ttl};
+    claim.answer_by = renewal_deadline(claim, world_.moment());
+    const Sent sent = renewal_sent(claim, world_.moment());
     call(claim, store([this, keep](Notices& notices) {
            return world_.store.renew(keep, world_.store_us(), notices);
          }),
-         [this, &claim](const Answer& answer) {
+         [this, &claim, sent](const Answer& answer) {
            step([&](const Moment& moment, Orders& orders) {
-             renewed(claim, answer, moment, orders);
+             renewed(claim, sent, answer, moment, orders);
            });
          });
   }

@@ -92,12 +92,13 @@ class World {
   void deliver(const Notices& notices);
   Process& process(std::size_t index) { return *processes_[index]; }
   void add_processes(std::size_t count);
-  Nanos delay() { return std::chrono::microseconds(50 + dice.below(500)); }
+  Nanos delay() { return slow + std::chrono::microseconds(50 + dice.below(500)); }
 
   Dice dice;
   Faults faults;
   Admission store;
   Terms terms;
+  Nanos slow{0};  // each way takes so much longer
   std::uint64_t asks = 0;
   std::uint64_t drops = 0;
 
