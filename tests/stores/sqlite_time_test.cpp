@@ -100,6 +100,38 @@ TEST_F(SqliteTime, AnOlderLayoutIsUpgradedAndKeepsWhatItHas) {
   EXPECT_EQ(sql(path, "PRAGMA user_version"), std::to_string(layout_version));
 }
 
+// As a file of a layout that kept no floor: names that were swept away from it are forgotten, and
+// nobody knows how far they had counted.
+TEST_F(SqliteTime, AnOlderFileThatWasInUseBeginsNewNamesAboveAnyCount) {
+  { std::ofstream file(path); }
+  chmod(path.c_str(), 0600);
+  sql(path, std::string("PRAGMA journal_mode = WAL;") + layout_steps[0] + layout_steps[1] +
+                "PRAGMA application_id = " + std::to_string(application_id) +
+                "; PRAGMA user_version = 2;" +
+                "INSERT INTO meta VALUES ('boot_id', 'of another boot');" +
+                "INSERT INTO names VALUES (CAST('kept' AS BLOB), 0, 1, 41, 0, 0, 0)");
+  SqliteClient client(path);
+  EXPECT_EQ(client.ask("kept", fresh_claim()).number, 42u);
+  EXPECT_GT(client.ask("swept", fresh_claim()).number, std::uint64_t{1} << 44);
+}
+
+// A job that runs once a week is refused by its own fence if its name begins again at 1.
+TEST_F(SqliteTime, ANameThatWasSweptAwayGoesOnAboveItsNumbers) {
+  std::uint64_t last = 0;
+  for (int run = 0; run < 3; ++run) {
+    SqliteClient client(path);
+    const ClaimId claim = fresh_claim();
+    last = client.ask("weekly", claim).number;
+    client.release("weekly", claim);
+  }
+  sql(path, "UPDATE names SET used_us = -1000000000000");  // not used for days
+  SqliteClient client(path);
+  EXPECT_GT(client.ask("another", fresh_claim()).number, 0u);
+  ASSERT_EQ(sql(path, "SELECT count(*) FROM names WHERE name = CAST('weekly' AS BLOB)"), "0");
+  EXPECT_GT(client.ask("weekly", fresh_claim()).number, last);
+  EXPECT_GT(SqliteClient(path).ask("never/used", fresh_claim()).number, last);
+}
+
 TEST_F(SqliteTime, ANewerLayoutIsRefusedAndNotTouched) {
   { SqliteClient(path).ask("n", fresh_claim()); }
   sql(path, "PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)");

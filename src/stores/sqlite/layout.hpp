@@ -58,6 +58,13 @@ inline constexpr std::array<const char*, layout_version> layout_steps{
     ) WITHOUT ROWID;
     CREATE INDEX cells_by_expiry ON cells (expires_us) WHERE expires_us > 0;
     )",
+    // 3: a floor under the numbers of new names. Before, names that were swept away began again at
+    // 1. A file that was in use (its meta is not empty) does not tell how far they had counted, so
+    // its floor is 2^44: 10,000 grants a second for 55 years.
+    R"(
+    INSERT INTO meta
+      SELECT 'floor', iif(EXISTS (SELECT 1 FROM meta), '17592186044416', '0');
+    )",
 };
 
 }  // namespace holdfast::stores::sqlite

@@ -1,6 +1,7 @@
 #include "stores/sqlite/ledger.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "stores/sqlite/trouble.hpp"
@@ -13,6 +14,7 @@ using core::Admission;
 
 constexpr std::int64_t hour_us = std::chrono::microseconds(1h).count();
 constexpr std::int64_t kept_us = 25 * hour_us;  // a day, and `used_us` is right to the hour
+constexpr std::string_view floor_key = "floor";
 
 [[noreturn]] void damaged() { throw SqlFailure{SQLITE_CORRUPT, 0}; }
 
@@ -104,6 +106,8 @@ Ledger::Line Ledger::load(std::string_view name) {
     head.delay_us = row.number(3);
     head.delay_until_us = row.number(4);
     line.used_us = row.number(5);
+  } else {
+    head.number = floor();
   }
   std::vector<Admission::Entry> entries;
   for (auto row = load_claims_.rows(name); row.next();) entries.push_back(entry_of(row));
@@ -157,11 +161,26 @@ void Ledger::sweep_names(std::int64_t now_us) {
     line.admission.expire(now_us);
     if (line.admission.idle(now_us)) {
       save_claims(name, line.admission);
+      raise_floor(line.admission.head().number);
       remove_name_.run(name);
     } else {
       save(name, line, now_us);
     }
   }
+}
+
+std::uint64_t Ledger::floor() {
+  auto row = load_meta_.rows(floor_key);
+  if (!row.next()) return 0;
+  const std::string_view text = row.bytes(0);
+  std::uint64_t floor = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), floor);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) damaged();
+  return floor;
+}
+
+void Ledger::raise_floor(std::uint64_t number) {
+  if (number > floor()) set_meta(floor_key, std::to_string(number));
 }
 
 std::vector<std::string> Ledger::names_with_claims(std::string_view prefix) {

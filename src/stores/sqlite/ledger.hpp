@@ -44,6 +44,10 @@ class Ledger {
   void save_head(std::string_view name, Line& line, std::int64_t now_us);
   void save_claims(std::string_view name, const core::Admission& line);
   void sweep_names(std::int64_t now_us);
+  // No name that was swept away had a number above this one. New names begin above it, because
+  // they may be names that were swept away.
+  std::uint64_t floor();
+  void raise_floor(std::uint64_t number);
 
   Database& database_;
   Statement load_name_;

@@ -14,7 +14,7 @@
 namespace holdfast::stores::sqlite {
 namespace {
 
-constexpr std::uint64_t slot_size = 8;
+constexpr std::uint64_t slot_size = 16;
 constexpr std::uint64_t first_tries =
     1024;  // slots are taken at random, so that few tries are needed
 constexpr std::uint64_t last_slot = 1 << 20;
@@ -115,7 +115,8 @@ core::Party LiveFile::take_slot() {
     if (++slot > last_slot)
       refuse(Errc::unavailable, "too_many", "too many processes use this store");
   own_.emplace(slot, nonce);
-  if (pwrite(file_.get(), &nonce, sizeof nonce, offset_of(slot)) != sizeof nonce) {
+  const std::uint64_t fresh[2] = {nonce, 0};  // and not seen yet
+  if (pwrite(file_.get(), fresh, sizeof fresh, offset_of(slot)) != sizeof fresh) {
     own_.erase(slot);
     struct flock byte = range(F_UNLCK, offset_of(slot), 1);
     fcntl(file_.get(), F_SETLK, &byte);
@@ -144,6 +145,21 @@ bool LiveFile::dead(const core::Party& party) const noexcept {
   std::uint64_t nonce = 0;
   return pread(file_.get(), &nonce, sizeof nonce, offset_of(party.place)) == sizeof nonce &&
          nonce != party.nonce;
+}
+
+std::int64_t LiveFile::last_beat_us(const core::Party& party) const noexcept {
+  struct {
+    std::uint64_t nonce = 0;
+    std::int64_t beat_us = 0;
+  } slot;
+  const bool known = pread(file_.get(), &slot, sizeof slot, offset_of(party.place)) == sizeof slot;
+  return known && slot.nonce == party.nonce ? slot.beat_us : 0;
+}
+
+// On a full disk nobody knows when it died: then a delay is longer than asked for.
+void LiveFile::beat(const core::Party& party, std::int64_t now_us) const noexcept {
+  const auto behind_nonce = offset_of(party.place) + static_cast<off_t>(sizeof party.nonce);
+  [[maybe_unused]] const auto written = pwrite(file_.get(), &now_us, sizeof now_us, behind_nonce);
 }
 
 bool LiveFile::others_live() const noexcept {

@@ -5,6 +5,9 @@
 // somebody else took has another nonce. So a party (slot, nonce) is dead if its byte is not locked
 // or its nonce is not there. No process id is judged: they lie across namespaces.
 //
+// The kernel does not say when that was. So who holds something with a lock_delay writes the time
+// behind its nonce, ten times a second.
+//
 // The locks are POSIX ones, not those of an open file description: a forked child must not keep its
 // parent alive. They end when any descriptor of the file is closed by the process, so a process
 // opens it once, however many stores it has.
@@ -41,6 +44,9 @@ class LiveFile {
 
   // Sure that it is dead; a party without a place never is.
   bool dead(const core::Party& party) const noexcept;
+  // When it was seen alive last, in microseconds; 0: nobody knows.
+  std::int64_t last_beat_us(const core::Party& party) const noexcept;
+  void beat(const core::Party& party, std::int64_t now_us) const noexcept;
   // Whether any other process has a slot.
   bool others_live() const noexcept;
 
@@ -61,6 +67,8 @@ class Life {
   Life& operator=(const Life&) = delete;
 
   const core::Party& party() const noexcept { return party_; }
+  static constexpr Millis pace{100};
+  void beat(std::int64_t now_us) const noexcept { file_.beat(party_, now_us); }
   const LiveFile& file() const noexcept { return file_; }
 
  private:

@@ -40,6 +40,10 @@ void Serving::operator()(const Ask& ask, Answer& reply) {
           {std::string(ask.name), ask.claim, line.ahead_of(ask.claim), answer.ttl > Millis(0)});
     else
       aftermath_.unwatched.push_back(ask.claim);
+    if (ask.lock_delay > Millis(0) && answer.said != Said::no) {
+      aftermath_.delayed.push_back(ask.claim);
+      session_.life.beat(now_us_);
+    }
     return answer;
   });
 }
@@ -56,6 +60,7 @@ void Serving::operator()(std::span<const Keep> keeps, Answers& replies) {
 void Serving::operator()(std::span<const Drop> drops, Answers& replies) {
   for (std::size_t i = 0; i < drops.size(); ++i) {
     aftermath_.unwatched.push_back(drops[i].claim);
+    aftermath_.dropped.push_back(drops[i].claim);
     replies[i] = at(drops[i].name, [&](core::Admission& line, core::Notices& notices) {
       return line.release(drops[i], now_us_, notices);
     });

@@ -20,6 +20,8 @@ struct Aftermath {
   std::vector<Told> told;
   std::vector<Watches::Watch> watched;
   std::vector<ClaimId> unwatched;
+  std::vector<ClaimId> delayed;  // held or in line, with a lock_delay
+  std::vector<ClaimId> dropped;
 };
 
 // Answers requests; each fills in its reply.

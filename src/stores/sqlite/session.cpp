@@ -82,11 +82,18 @@ bool Session::note(std::string_view key, const std::string& value) {
   return false;
 }
 
+// The latest moment at which it can have died.
+std::int64_t Session::death_of(const core::Party& party, std::int64_t now_us) const noexcept {
+  const std::int64_t seen_us = life.file().last_beat_us(party);
+  if (seen_us == 0) return now_us;
+  return std::min(now_us, seen_us + std::chrono::microseconds(Life::pace).count());
+}
+
 void Session::bury_dead(core::Admission& line, std::int64_t now_us) const {
   for (std::size_t i = 0; i < line.entries().size();) {
     const core::Party party = line.entries()[i].party;
     const std::size_t before = line.entries().size();
-    if (party != life.party() && life.file().dead(party)) line.died(party, now_us);
+    if (party != life.party() && life.file().dead(party)) line.died(party, death_of(party, now_us));
     if (line.entries().size() == before) ++i;
   }
 }

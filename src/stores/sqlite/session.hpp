@@ -36,6 +36,7 @@ struct Session {
 
  private:
   bool note(std::string_view key, const std::string& value);
+  std::int64_t death_of(const core::Party& party, std::int64_t now_us) const noexcept;
 
   struct Opened {
     std::string path;

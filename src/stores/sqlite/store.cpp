@@ -3,7 +3,9 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "core/text.hpp"
 #include "runtime/forks.hpp"
 #include "stores/common/blocking.hpp"
+#include "stores/common/clock.hpp"
 #include "stores/sqlite/inherited.hpp"
 #include "stores/sqlite/serving.hpp"
 #include "stores/sqlite/session.hpp"
@@ -49,12 +52,16 @@ class SqliteStore final : public Blocking {
   Session& session(BootTime deadline);
   void follow(const Session& session, Aftermath& aftermath) noexcept;
   void tell(const Message& message) noexcept;
+  bool note_delayed(const Aftermath& aftermath);
+  bool has_delayed() noexcept;
 
   const std::string path_;
   Hints& hints_;
   const std::uint64_t epoch_ = detail::fork_epoch();
   std::atomic<Session*> session_{nullptr};  // made by the first batch, read by those who attend
   Watches watches_;
+  std::mutex delayed_mutex_;
+  std::set<ClaimId> delayed_;  // those of ours for whose sake it must be known when we died
 };
 
 // In a forked child it is the parent's: ending it there would take the parent's files from it.
@@ -64,8 +71,12 @@ SqliteStore::~SqliteStore() {
   delete session_.load(std::memory_order_acquire);
 }
 
+// So long a batch waits for another process's transaction at most. What has time left comes again,
+// together with what was asked meanwhile.
+constexpr auto longest_wait = 500ms;
+
 BootTime earliest(std::span<const Request> batch) {
-  BootTime deadline = BootTime::max();
+  BootTime deadline = BootClock::now() + longest_wait;
   for (const Request& request : batch) deadline = std::min(deadline, request.call().deadline);
   return deadline;
 }
@@ -176,10 +187,24 @@ void SqliteStore::transact(Session& session, std::span<Request> batch) {
 void SqliteStore::follow(const Session& session, Aftermath& aftermath) noexcept try {
   for (const auto& [party, message] : aftermath.told) session.post.send(party, message);
   for (const ClaimId& claim : aftermath.unwatched) watches_.drop(claim);
-  bool earlier = false;
+  bool earlier = note_delayed(aftermath);
   for (Watches::Watch& watch : aftermath.watched) earlier |= watches_.set(std::move(watch));
   if (earlier) rouse();
 } catch (const std::bad_alloc&) {
+}
+
+// True if somebody must begin to show that we live.
+bool SqliteStore::note_delayed(const Aftermath& aftermath) {
+  const std::lock_guard lock(delayed_mutex_);
+  const bool first = delayed_.empty();
+  delayed_.insert(aftermath.delayed.begin(), aftermath.delayed.end());
+  for (const ClaimId& claim : aftermath.dropped) delayed_.erase(claim);
+  return first && !delayed_.empty();
+}
+
+bool SqliteStore::has_delayed() noexcept {
+  const std::lock_guard lock(delayed_mutex_);
+  return !delayed_.empty();
 }
 
 // ── messages ─────────────────────────────────────────────────────────────────────────────────────
@@ -193,6 +218,8 @@ Blocking::Attended SqliteStore::attend() noexcept {
   Attended attended;
   const Session* const open = session_.load(std::memory_order_acquire);
   if (!open || epoch_ != detail::fork_epoch()) return attended;
+  const bool beats = has_delayed();
+  if (beats) open->life.beat(now_us());
   try {
     std::optional<Message> message;
     for (int seen = 0; seen < most_messages && open->post.receive(message); ++seen) {
@@ -205,6 +232,7 @@ Blocking::Attended SqliteStore::attend() noexcept {
       hints_.look(name);
       attended.told = true;
     }
+    if (beats) attended.again = std::min(attended.again, BootClock::now() + Life::pace);
   } catch (const std::bad_alloc&) {
     attended.again = BootClock::now() + 20ms;
   }
