@@ -139,7 +139,15 @@ void write_batch(std::string& out, std::span<const Drop> drops, const Task& task
   write_release(out, drops, setting, link.server().run_id, task.by_text);
 }
 
+// Whether one key of several may be the reason for it.
+bool concerns_one_key(const Problem& problem) noexcept {
+  return problem.reason == "permission" || problem.reason == "foreign" ||
+         problem.reason == "server_error" || problem.reason == "protocol";
+}
+
 // One call, in parts: a script takes no more than so many, and in a Cluster only those of one slot.
+// One key must not cost the others their leases. So a part that the server refuses is halved until
+// the key that it refuses is alone.
 template <class Item>
 class Batch : public std::enable_shared_from_this<Batch<Item>> {
  public:
@@ -157,7 +165,7 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
       while (end < items_.size() && end - first < most_in_batch &&
              store_.slot_of(items_[end].name) == slot)
         ++end;
-      parts.push(std::make_unique<Part>(this->shared_from_this(), first, end - first, slot));
+      parts.push(std::make_unique<Part>(this->shared_from_this(), first, end - first, slot, false));
       ++left_;
       first = end;
     }
@@ -167,8 +175,11 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
  private:
   class Part final : public Task {
    public:
-    Part(std::shared_ptr<Batch> of, std::size_t first, std::size_t size, std::uint16_t of_slot)
+    Part(std::shared_ptr<Batch> of, std::size_t first, std::size_t size, std::uint16_t of_slot,
+         bool is_half)
         : batch_(std::move(of)),
+          first_(first),
+          is_half_(is_half),
           items_(batch_->items_.subspan(first, size)),
           answers_(std::span(batch_->answers_).subspan(first, size)) {
       deadline = batch_->call_.deadline;
@@ -185,8 +196,14 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
       } else {
         if (!read_release(reply, answers_)) batch_->store_.found_silenced();
         for (Answer& answer : answers_)
-          if (repeated && answer.problem.reason == "not_held") answer.said = Said::yes;
+          if ((repeated || is_half_) && answer.problem.reason == "not_held")
+            answer.said = Said::yes;
       }
+      halve_ = items_.size() > 1 && answers_[0].said == Said::unknown;  // it is not understood
+    }
+    void refused(const Problem& problem) noexcept override {
+      refuse(Said::no, problem);
+      halve_ = items_.size() > 1 && concerns_one_key(problem);
     }
     bool needs_replicas() const noexcept override {
       return replicated && std::ranges::count(answers_, Said::yes, &Answer::said) > 0;
@@ -194,13 +211,33 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
     void refuse(Said said, const Problem& problem) noexcept override {
       for (Answer& answer : answers_) answer = refusal(said, problem);
     }
-    void deliver(TaskPtr) noexcept override { batch_->part_done(); }
+    void deliver(TaskPtr) noexcept override {
+      if (halve_ && batch_->halve(first_, items_.size(), slot)) return;
+      batch_->part_done();
+    }
 
    private:
     const std::shared_ptr<Batch> batch_;
+    const std::size_t first_;
+    const bool is_half_;  // what it finds may be the doing of the whole
     const std::span<const Item> items_;
     const std::span<Answer> answers_;
+    bool halve_ = false;
   };
+
+  // False: there is no time left, or no memory, so the answers stand.
+  bool halve(std::size_t first, std::size_t size, std::uint16_t slot) noexcept try {
+    if (BootClock::now() >= call_.deadline) return false;
+    const std::size_t half = size / 2;
+    TaskPtr halves[] = {
+        std::make_unique<Part>(this->shared_from_this(), first, half, slot, true),
+        std::make_unique<Part>(this->shared_from_this(), first + half, size - half, slot, true)};
+    ++left_;  // two in place of one
+    for (TaskPtr& each : halves) store_.send(std::move(each));
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 
   void sort_by_slot() {
     order_.resize(items_.size());

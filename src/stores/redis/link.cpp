@@ -93,7 +93,7 @@ void Link::answered(TaskPtr&& task, const Reply& reply) {
       return send_off(std::move(task), heard_at_);
     }
     if (listener_.redirected(task, *this, reply)) return;
-    task->refuse(Said::no, problem_of(reply));
+    task->refused(problem_of(reply));
   } else {
     task->read(reply);
     if (use_ == Use::acknowledged && task->needs_replicas()) return await_replicas(std::move(task));

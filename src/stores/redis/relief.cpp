@@ -56,6 +56,12 @@ class Runner final : public Task {
     race_->task->refuse(race_->doubtful ? Said::unknown : said, problem);
     won_ = std::move(race_->task);
   }
+  void refused(const Problem& problem) noexcept override {
+    if (!race_->task) return;
+    if (race_->runners > 1 || race_->doubtful) return refuse(Said::no, problem);
+    race_->task->refused(problem);
+    won_ = std::move(race_->task);
+  }
   TaskPtr another() override {
     if (!race_->task) return nullptr;
     auto other = std::make_unique<Runner>(race_);

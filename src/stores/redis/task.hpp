@@ -22,6 +22,8 @@ class Task {
   // Understands the reply, or is told that there will be none. The exchange's mutex is held.
   virtual void read(const Reply& reply) = 0;
   virtual void refuse(Said said, const Problem& problem) noexcept = 0;
+  // The server has refused it. Without memory it is refused in any case.
+  virtual void refused(const Problem& problem) noexcept { refuse(Said::no, problem); }
   // Whether what it has read is worth nothing until replicas have it.
   virtual bool needs_replicas() const noexcept { return replicated; }
   // The same for another connection, if it travels on several already.
