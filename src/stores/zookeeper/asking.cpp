@@ -1,5 +1,6 @@
 // How a claim gets in line, and what becomes of it there.
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "stores/zookeeper/own_claims.hpp"
@@ -9,6 +10,14 @@ namespace holdfast::stores::zookeeper {
 namespace {
 
 constexpr std::int64_t number_limit = std::int64_t(1) << 53;
+
+std::optional<Millis> read_timeout(std::string_view text) {
+  Millis::rep count = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, count);
+  if (read.ec != std::errc() || read.ptr != end || count <= 0) return std::nullopt;
+  return Millis(count);
+}
 
 // What stands in place of a session, or of an answer: said as it must be.
 Answer failed(const Place& place, Problem problem) {
@@ -155,9 +164,8 @@ Task<int> OwnClaims::find_again(Entry& entry, std::shared_ptr<Session> session) 
   const bool settled = settle(entry, session, [&](Place& at) {
     at.doubtful = false;
     if (!child) {
-      const bool was_held = at.standing == Standing::held;
-      at = {};
-      if (was_held) at.standing = Standing::ended;
+      at.node_is_gone();
+      at.standing = at.standing == Standing::held ? Standing::ended : Standing::absent;
       return;
     }
     at.session = session;
@@ -177,7 +185,7 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
                             const Verdict& verdict, std::shared_ptr<Session> session,
                             std::optional<Answer>& answer) {
   if (!line.orphans.empty()) {
-    const auto left = co_await mourn(entry, place, line.orphans, session);
+    const auto left = co_await delay_left(entry, job, place, line.orphans, session);
     if (!left) co_return false;
     Answer delayed =
         refused(job.queue ? Said::queued : Said::no,
@@ -197,8 +205,8 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
   if (!marker.empty() && place.standing != Standing::held) {
     // Known before it is made: whatever becomes of that, it goes with the claim.
     if (!settle(entry, session, [&](Place& at) { at.marker = marker; })) co_return false;
-    const Outcome made =
-        co_await session->create(entry.folder + "/" + marker, "", Node::persistent);
+    const Outcome made = co_await session->create(entry.folder + "/" + marker,
+                                                  marker_text(*session), Node::persistent);
     if (was_lost(made.rc) || is_over(made.rc)) co_return false;
     if (made.rc != ZOK && made.rc != ZNODEEXISTS) {
       Answer failure = refused(Said::no, problem_of(made.rc, entry.folder));
@@ -290,36 +298,30 @@ void OwnClaims::forget_watch(const std::string& path, const ClaimId& claim) {
     if (at->second == claim) return void(watches_.erase(at));
 }
 
-// A holder died, and its marker is left. The first who sees that has the server write down when it
-// was; whoever comes later can tell by the server's time of its own node, and who stays counts
-// itself. How long it is still mourned; nothing if it is over.
-Task<std::optional<Millis>> OwnClaims::mourn(const Entry& entry, const Place& place,
-                                             const std::vector<Marker>& orphans,
-                                             std::shared_ptr<Session> session) {
+// Holders died, and left their markers. A holder that lives writes its marker every sixth of its
+// session, which the marker names, and the server notes when. So the session has ended one timeout
+// and a little after the last of these at the latest, and the delay is counted from then, by the
+// server's time. How long it lasts yet; nothing if it is over, and then the markers are gone.
+Task<std::optional<Millis>> OwnClaims::delay_left(const Entry& entry, const AskJob& job,
+                                                  const Place& place,
+                                                  const std::vector<Marker>& orphans,
+                                                  std::shared_ptr<Session> session) {
+  // ZooKeeper tells its time only with a write.
+  const std::string text = layout_.written({.about = job.about});
+  const Outcome now = co_await session->set(entry.folder + "/" + place.child, text);
   std::optional<Millis> left;
   for (const Marker& orphan : orphans) {
     const std::string path = entry.folder + "/" + orphan.name;
-    const BootTime now = BootClock::now();
-    BootTime since = now;
-    {
-      const std::lock_guard lock(mutex_);
-      since = mourned_.try_emplace(path, now).first->second;
-    }
-    bool over = now - since >= orphan.delay;
-    if (!over && since == now) {
-      Outcome seen = co_await session->set(path, "its holder died", 0);
-      if (seen.rc == ZBADVERSION) seen = co_await session->exists(path);
-      over = seen.rc == ZNONODE ||
-             (seen.rc == ZOK && place.stamp_ms - seen.stat.mtime >= orphan.delay.count());
-    }
-    if (!over) {
-      const auto rest = std::chrono::ceil<Millis>(since + orphan.delay - now);
-      left = std::max(left.value_or(rest), rest);
+    const Outcome seen = co_await session->get(path);
+    if (seen.rc == ZNONODE) continue;
+    const Millis timeout = read_timeout(seen.text).value_or(options_.session);
+    const Millis ends = Millis(seen.stat.mtime) + timeout + timeout / 3 + orphan.delay;
+    const Millis rest = ends - Millis(now.stat.mtime);
+    if (now.rc != ZOK || seen.rc != ZOK || rest > Millis(0)) {
+      left = std::max(left.value_or(Millis(1)), now.rc == ZOK ? rest : Millis(1));
       continue;
     }
     co_await session->remove(path);
-    const std::lock_guard lock(mutex_);
-    mourned_.erase(path);
   }
   co_return left;
 }

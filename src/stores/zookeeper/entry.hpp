@@ -77,6 +77,9 @@ struct Place {
   bool doubtful = false;      // a node may have been made that we were not told of
   bool leaving = false;       // it is being deleted
   bool revoked = false;
+
+  // Its node is not there any more. The marker, which has no session, still may be.
+  void node_is_gone() { *this = {.standing = standing, .marker = std::move(marker)}; }
 };
 
 struct Entry {

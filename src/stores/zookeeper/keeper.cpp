@@ -217,6 +217,7 @@ BootTime Keeper::tick_proof(BootTime now) {
   if (late) {
     doubt();  // the last one was not answered yet
   } else {
+    tenants_.prove(*session);
     sync(session);
   }
   const std::lock_guard lock(mutex_);

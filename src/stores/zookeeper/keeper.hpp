@@ -24,6 +24,7 @@ struct Tenants {
   virtual bool depend() noexcept = 0;  // on the session's life
   virtual void evict() noexcept = 0;   // it is over, with all that was made in it
   virtual void changed(const std::string& path, bool deleted) noexcept = 0;
+  virtual void prove(Session& session) noexcept = 0;  // every sixth of its timeout, if they depend
 
  protected:
   ~Tenants() = default;

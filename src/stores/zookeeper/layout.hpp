@@ -2,7 +2,8 @@
 //
 // In our own layout a child of a lock's node is CLAIM-rCAPACITY-WEIGHT-SEQUENCE: what decides
 // stands in its name, so that one list of children is enough. Or it is CLAIM-delay-MILLISECONDS,
-// which stays when its claim goes by death. Anything else is not ours and does not count.
+// which stays when its claim goes by death; it holds the length of its holder's session. Anything
+// else is not ours and does not count.
 //
 // A dialect is the layout of another library's locks (dialects.cpp). There a name is a path, and
 // who else counts, and in which order, is for that library to say.

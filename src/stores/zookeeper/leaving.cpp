@@ -12,6 +12,10 @@ Task<int> OwnClaims::leave(Entry& entry) {
   for (bool tried = false;;) {
     const Place place = place_of(entry);
     if (place.child.empty() && !place.doubtful) {
+      if (!place.marker.empty()) {
+        const int rc = co_await remove_marker(entry, place);
+        if (rc == ZCLOSING) co_return rc;
+      }
       const std::lock_guard lock(mutex_);
       const bool by_eviction = std::exchange(entry.place, {}).standing == Standing::ended;
       co_return by_eviction ? ZSESSIONEXPIRED : tried ? ZOK : ZNONODE;
@@ -33,6 +37,16 @@ Task<int> OwnClaims::leave(Entry& entry) {
     const std::lock_guard lock(mutex_);
     if (rc == ZOK || rc == ZNONODE) entry.place = {};
     co_return rc == ZNONODE&& tried ? ZOK : rc;
+  }
+}
+
+// Of one that was lost: who lets go has no delay.
+Task<int> OwnClaims::remove_marker(const Entry& entry, const Place& place) {
+  for (;;) {
+    const auto [session, problem] = co_await keeper_.session();
+    if (!session) co_return ZCLOSING;
+    const Outcome removed = co_await session->remove(entry.folder + "/" + place.marker);
+    if (!was_lost(removed.rc) && !is_over(removed.rc)) co_return removed.rc;
   }
 }
 

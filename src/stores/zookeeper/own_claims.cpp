@@ -157,7 +157,8 @@ void OwnClaims::evict() noexcept {
   for (const auto& known : entries_) {
     const auto entry = known.second;
     const Standing was = entry->place.standing;
-    entry->place = {};
+    entry->place.node_is_gone();
+    entry->place.standing = Standing::absent;
     if (was == Standing::held) {
       entry->place.standing = Standing::ended;
       courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
@@ -167,6 +168,20 @@ void OwnClaims::evict() noexcept {
       courier_.tell([entry](Hints& hints) { hints.look(entry->name); });
     }
   }
+}
+
+// A delay is counted from the last time that the server saw its marker written.
+void OwnClaims::prove(Session& session) noexcept try {
+  std::vector<std::string> markers;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& known : entries_)
+      if (known.second->place.standing == Standing::held && !known.second->place.marker.empty())
+        markers.push_back(known.second->folder + "/" + known.second->place.marker);
+  }
+  for (const std::string& marker : markers) (void)session.set(marker, marker_text(session));
+} catch (const std::bad_alloc&) {
+  // The next time comes soon.
 }
 
 void OwnClaims::changed(const std::string& path, bool deleted) noexcept try {

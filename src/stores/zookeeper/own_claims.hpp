@@ -39,6 +39,7 @@ class OwnClaims final : public Tenants {
   bool depend() noexcept override;
   void evict() noexcept override;
   void changed(const std::string& path, bool deleted) noexcept override;
+  void prove(Session& session) noexcept override;
 
  private:
   struct Hash {
@@ -75,9 +76,9 @@ class OwnClaims final : public Tenants {
                    std::optional<Answer>& answer);
   Task<Answer> refuse(Entry& entry, const Line& line, std::shared_ptr<Session> session);
   Task<Answer> give_up(Entry& entry, Answer answer);
-  Task<std::optional<Millis>> mourn(const Entry& entry, const Place& place,
-                                    const std::vector<Marker>& orphans,
-                                    std::shared_ptr<Session> session);
+  Task<std::optional<Millis>> delay_left(const Entry& entry, const AskJob& job, const Place& place,
+                                         const std::vector<Marker>& orphans,
+                                         std::shared_ptr<Session> session);
   struct Watched {
     int rc = ZOK;
     bool moved = false;  // what is to be watched has changed meanwhile
@@ -87,6 +88,11 @@ class OwnClaims final : public Tenants {
                       std::shared_ptr<Session> session);
   bool note_watch(const std::string& path, const ClaimId& claim);  // false: it is watched
   void forget_watch(const std::string& path, const ClaimId& claim);
+
+  // What a marker holds.
+  static std::string marker_text(const Session& session) {
+    return std::to_string(session.timeout().count());
+  }
 
   // Leaving.
   struct Replaced {  // co_await: a claim of ours was named as replaced, and is gone
@@ -98,6 +104,7 @@ class OwnClaims final : public Tenants {
     const Millis ttl;
   };
   Task<int> leave(Entry& entry);
+  Task<int> remove_marker(const Entry& entry, const Place& place);
   Task<int> remove_node(const Entry& entry, const Place& place, std::shared_ptr<Session> session);
   Task<Answer> drop(Entry& entry);
 
@@ -118,8 +125,7 @@ class OwnClaims final : public Tenants {
   std::unordered_map<ClaimId, std::shared_ptr<Entry>, Hash> entries_;
   std::unordered_map<ClaimId, BootTime, Hash> withdrawn_;  // a late ask is refused until then
   std::multimap<std::string, ClaimId, std::less<>> watches_;
-  std::map<std::string, BootTime, std::less<>> mourned_;  // markers, and since when we know
-  std::deque<std::pair<BootTime, ClaimId>> unguarded_;    // whose own node is to be watched then
+  std::deque<std::pair<BootTime, ClaimId>> unguarded_;  // whose own node is to be watched then
 };
 
 }  // namespace holdfast::stores::zookeeper
