@@ -199,6 +199,16 @@ TEST_P(Loss, OfAKilledProcessFreesItsNames) {
   EXPECT_TRUE(eventually_nothing_left(alice, name + "/2"));
 }
 
+// By somebody who never looked before: whoever comes once a night has one try.
+TEST_P(Loss, ATryAfterADeathIsGranted) {
+  HOLDFAST_NEEDS(processes);
+  Peer peer(world.url());
+  peer.acquire(name);
+  peer.kill();
+  world.end_holder(name);
+  EXPECT_TRUE(succeeded(world.client().lock(name).try_acquire()));
+}
+
 // After a death nobody enters for that long; after a release anybody does at once.
 TEST_P(Loss, ByDeathIsFollowedByTheLockDelay) {
   HOLDFAST_NEEDS(processes);
@@ -264,6 +274,16 @@ TEST_P(LossClock, OfAKilledProcessFreesItsNamesInTime) {
   peer.kill();
   ASSERT_TRUE(succeeded(alice.lock(name).acquire()));
   EXPECT_GE(std::chrono::steady_clock::now() - start, 2s);
+}
+
+// The delay is counted from the death, whenever somebody comes to see it.
+TEST_P(LossClock, ATryAfterADeathAndItsDelayIsGranted) {
+  HOLDFAST_NEEDS(processes);
+  Peer peer(world.url(world.session(6s)));
+  peer.acquire(name, "ttl=6000 lock_delay=1000");
+  peer.kill();
+  std::this_thread::sleep_for(13s);  // Some stores count in seconds, and from the last renewal.
+  EXPECT_TRUE(succeeded(world.client().lock(name).try_acquire()));
 }
 
 }  // namespace

@@ -64,13 +64,16 @@ TEST(EtcdKeys, OfANewerLayoutAreNoticed) {
 TEST(EtcdKeys, ADelayWithoutItsClaimIsOfOneThatDied) {
   const std::string prefix = own.prefix("x");
   const std::string key = own.key(prefix, 1);
-  const KeyValue delay{.key = delay_key(key), .value = write_delay(250ms)};
-  const Row dead = own.read(prefix, {delay});
-  ASSERT_EQ(dead.delays.size(), 1U);
-  EXPECT_EQ(dead.delays.front().length, 250ms);
-  EXPECT_TRUE(dead.died(dead.delays.front()));
-  const Row alive = own.read(prefix, {delay, {.key = key, .value = own.write({})}});
-  EXPECT_FALSE(alive.died(alive.delays.front()));
+  const KeyValue delay{.key = delay_key(key), .value = write_delay(250ms), .lease = 2};
+  EXPECT_TRUE(own.read(prefix, {delay}).delayed());
+  EXPECT_FALSE(own.read(prefix, {delay, {.key = key, .value = own.write({})}}).delayed());
+}
+
+// Without a lease nobody would ever end it.
+TEST(EtcdKeys, ADelayWithoutALeaseIsNotOurs) {
+  const std::string prefix = own.prefix("x");
+  const KeyValue delay{.key = delay_key(own.key(prefix, 1)), .value = write_delay(250ms)};
+  EXPECT_FALSE(own.read(prefix, {delay}).delayed());
 }
 
 TEST(EtcdKeys, OfTheDialectAreThoseOfEtcdctl) {

@@ -14,6 +14,8 @@
 namespace holdfast::cli {
 namespace {
 
+constexpr Millis clear_up_within{1000};
+
 bool is_readable(int descriptor) noexcept {
   pollfd one{descriptor, POLLIN, 0};
   return ::poll(&one, 1, 0) == 1;
@@ -164,6 +166,7 @@ int Hold::finish() {
   if (job_.options.kill_tree == KillTree::namespace_) command_.kill();
   job_.pulse.until.store(0);
   const auto released = lease_.release();
+  (void)store_.close(clear_up_within);  // one that was lost is let go as well: nobody waits for it
   if (end_as_lost_) return exit_code::lost;
   const bool was_lost = !released && released.error().errc() == Errc::lost;
   if (was_lost && !lease_lost_) tell_loss(job_, "it had ended before the command did");

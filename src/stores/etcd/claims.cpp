@@ -12,6 +12,12 @@ std::int64_t stamp(BootTime time) noexcept {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
+Answer foreign() {
+  return refusal(Errc::busy, "foreign",
+                 "the keys of this name have the layout of a newer version of holdfast; they were "
+                 "left alone: use that version");
+}
+
 }  // namespace
 
 void EtcdStore::ask(const Ask& ask, Pending<Answer>& call) noexcept {
@@ -51,6 +57,8 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
   for (int round = 0; round < most_rounds; ++round) {
     LeaseKept kept;
     if (last = co_await have_lease(entry, kept, asked->deadline); !last.done()) break;
+    if (if_free && entry->lock_delay > Millis(0) && entry->created == 0)
+      if (last = co_await have_delay_lease(entry, asked->deadline); !last.done()) break;
     if (ticket) ticket->sent();
     if (ticket && ticket->answered()) break;
     Seen seen = co_await look(entry, if_free, asked->deadline);
@@ -63,8 +71,12 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
     if (!seen.done()) break;
     const bool was_placed = entry->created != 0;
     const auto place = settle(*entry, seen, kept);
-    if (!place && !was_placed && !asked->ask.queue && entry->shape.whole())
-      co_return co_await leave(entry, busy(*entry, seen.row), asked->deadline);
+    // Keys of others, which are not of its line, are in nobody's way: it gets in line beside them.
+    const bool refused = !seen.row.line.empty() || seen.row.delayed();
+    if (!place && !was_placed && !asked->ask.queue && entry->shape.whole() && refused) {
+      Answer answer = seen.row.foreign ? foreign() : busy(*entry, seen.row);
+      co_return co_await leave(entry, std::move(answer), asked->deadline);
+    }
     if (!place) {
       if (was_placed) give_up_lease(*entry);  // its place is gone: back in line
       if_free = false;
@@ -92,23 +104,19 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
                                      "etcd has gone back to an earlier state, as after restoring a "
                                      "snapshot: its tokens would not grow any more"),
                              deadline);
-  if (row.foreign)
-    co_return co_await leave(entry,
-                             refusal(Errc::busy, "foreign",
-                                     "the keys of this name have the layout of a newer version of "
-                                     "holdfast; they were left alone: use that version"),
-                             deadline);
+  if (row.foreign) {
+    Answer answer = foreign();
+    co_return co_await leave(entry, std::move(answer), deadline);
+  }
   if (const Problem problem = misfit(row.line.front().shape, mine.shape); problem.errc != Errc{})
     co_return co_await leave(entry, refusal(problem), deadline);
   if (mine.revoked) co_return revoked();
 
-  const auto delay = co_await delay_left(row, deadline);
-  if (!delay) co_return std::nullopt;
   const bool fits = place < granted(row.line);
-  if (fits && *delay == Millis(0)) co_return co_await let_in(entry, asked, row, place);
+  if (fits && !row.delayed()) co_return co_await let_in(entry, asked, row, place);
   if (!asked->ask.queue) co_return co_await leave(entry, busy(*entry, row), deadline);
   if (fits) {
-    stop_watching_ahead(*entry);  // only the delay keeps it out
+    watch_all(entry, seen.revision);  // only the delay keeps it out
   } else {
     watch_ahead(entry, row, place, seen.revision);
   }
@@ -121,7 +129,6 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
   answer.said = Said::queued;
   answer.store_us = stamp(asked->began);
   answer.ttl = Millis(lease_of(*entry).ttl) / 3;  // it is kept alive then
-  if (*delay > Millis(0)) answer.ttl = std::min(answer.ttl, *delay);
   if (granted(row.line) > 0) answer.holder = describe(entry->name, row.line.front(), false);
   co_return answer;
 }

@@ -71,6 +71,7 @@ Later<Result> Connection::carry(Request request, Method method, Read read, BootT
       result.outcome = Outcome::done;
       read_header(answer.response.header(), result);
       read(answer.response, result);
+      keep_alives_.saw(result.term);
       result.went_back = result.revision < seen;
       saw(result.revision);
       co_return result;
@@ -101,16 +102,10 @@ Later<LeaseKept> Connection::keep(std::int64_t lease, BootTime deadline) {
       kept.problem = login.problem;
       break;
     }
-    Member& member = current();
-    auto later = keep_alives_.once(lease, std::min(deadline, BootClock::now() + attempt_length));
-    const BootTime asked = BootClock::now();
-    kept = co_await later;
+    kept = co_await keep_alives_.once(lease, deadline);
     if (kept.done()) break;
-    kept.problem = {Errc::unavailable, "too_slow",
-                    member.address + ": it did not answer a keep-alive in time"};
+    kept.problem = {Errc::unavailable, "too_slow", "no keep-alive was answered in time"};
     if (BootClock::now() >= deadline) break;
-    keep_alives_.break_off(asked);  // who asked with it failed with it, and has a new one
-    leave(member);
     if (!co_await pause_after(attempts, deadline)) break;
   }
   co_return kept;

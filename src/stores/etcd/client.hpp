@@ -2,7 +2,8 @@
 //
 // Each begins at once and is answered later, on a thread of gRPC's, with no mutex held. A member
 // that does not answer within a second, or cannot, is left for the next, and the request is said
-// again there until its deadline: every request here may be done twice.
+// again there until its deadline: every request here may be done twice. Keep-alives go on streams
+// of their own, which are judged by whether anything is heard on them.
 //
 // It has no timers of its own: tick() is called when it is due.
 #pragma once

@@ -97,7 +97,7 @@ void Connection::leave(const Member& member) noexcept {
     current_ = (current_ + 1) % members_.size();
   }
   watches.break_off();  // what that member does not know it does not tell
-  keep_alives_.break_off();
+  keep_alives_.leave(member.place);
 }
 
 // With nobody else to ask, it is waited for.

@@ -14,7 +14,7 @@
 #include "etcd.grpc.pb.h"
 #include "stores/common/flow.hpp"
 #include "stores/etcd/client.hpp"
-#include "stores/etcd/streams.hpp"
+#include "stores/etcd/keep_alives.hpp"
 #include "stores/etcd/trouble.hpp"
 
 namespace holdfast::stores::etcd {
@@ -69,6 +69,7 @@ class Connection {
 
   Member& current() noexcept;
   Member& member(std::size_t place) noexcept { return members_[place % members_.size()]; }
+  std::size_t members() const noexcept { return members_.size(); }
   void leave(const Member& member) noexcept;  // the next call goes to another
   BootTime attempt_until(BootTime deadline) const noexcept;
   Later<bool> pause_after(std::size_t attempts, BootTime deadline);

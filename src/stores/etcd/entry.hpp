@@ -80,10 +80,11 @@ struct Entry {
   // The rest is guarded by the store's mutex, and changed only by whoever has the turn …
   std::string key{};  // it has one when it has a lease
   Shape shape;
-  std::optional<Lease> lease{};  // what it counts from is moved on by renewals, too
-  std::int64_t created = 0;      // 0: it is not in the store, as far as we know
-  std::int64_t modified = 0;     // the newest revision of its key that we know
-  bool doubtful = false;         // a copy of what made it may still be on its way
+  std::optional<Lease> lease{};        // what it counts from is moved on by renewals, too
+  std::int64_t created = 0;            // 0: it is not in the store, as far as we know
+  std::int64_t modified = 0;           // the newest revision of its key that we know
+  bool doubtful = false;               // a copy of what made it may still be on its way
+  std::optional<Lease> delay_lease{};  // of the delay's key
   bool delay_written = false;
   bool held = false;
   bool over = false;  // withdrawn

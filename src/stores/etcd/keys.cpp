@@ -67,11 +67,9 @@ bool read_claim(std::string_view text, Standing& standing) {
   return shape.weight > 0 && shape.weight <= shape.capacity;
 }
 
-bool read_delay(std::string_view text, Delay& delay) noexcept {
+bool read_delay(std::string_view text) noexcept {
   Millis::rep length = 0;
-  if (word(text) != layout || !number(word(text), length) || length < 0) return false;
-  delay.length = Millis(length);
-  return true;
+  return word(text) == layout && number(word(text), length) && length >= 0;
 }
 
 }  // namespace
@@ -150,13 +148,10 @@ void Layout::read(std::string_view prefix, const KeyValue& kv, Row& row) const {
   const bool of_delay = last.ends_with(delay_end);
   if (of_delay) last.remove_suffix(delay_end.size());
   if (!is_lease(last)) return;
+  if (of_delay && kv.lease == 0) return;  // nothing of ours: it would stay for ever
   if (of_delay) {
-    Delay delay{.key = kv.key,
-                .claim_key = kv.key.substr(0, prefix.size() + last.size()),
-                .modified = kv.modified,
-                .ending = kv.lease != 0};
-    row.foreign |= !read_delay(kv.value, delay);
-    return row.delays.push_back(std::move(delay));
+    row.foreign |= !read_delay(kv.value);
+    return row.delays.push_back(kv.key.substr(0, prefix.size() + last.size()));
   }
   row.foreign |= !read_claim(kv.value, standing);
   row.line.push_back(std::move(standing));
@@ -166,6 +161,10 @@ std::optional<std::size_t> Row::place_of(std::string_view key) const noexcept {
   const auto at = std::ranges::find(line, key, &Standing::key);
   if (at == line.end()) return std::nullopt;
   return static_cast<std::size_t>(at - line.begin());
+}
+
+bool Row::delayed() const noexcept {
+  return std::ranges::any_of(delays, [this](const std::string& key) { return !place_of(key); });
 }
 
 std::string delay_key(std::string_view claim_key) {

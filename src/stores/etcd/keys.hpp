@@ -1,7 +1,8 @@
 // stores/etcd/keys.hpp: where a name lives, and what is written there.
 //
 //   holdfast/1/locks/NAME/LEASE         a claim, bound to that lease; NAME is percent-encoded
-//   holdfast/1/locks/NAME/LEASE.delay   its holder wants a lock_delay if it dies; has no lease
+//   holdfast/1/locks/NAME/LEASE.delay   its holder wants a lock_delay if it dies; bound to a second
+//                                       lease, which lasts longer by that delay
 //   holdfast/1/cells/NAME
 //
 // dialect=etcd: NAME/LEASE, as etcdctl and the Go package have it: empty, and NAME verbatim.
@@ -33,20 +34,14 @@ struct Standing {
 };
 
 // What stands under one name.
-struct Delay {
-  std::string key;
-  std::string claim_key;
-  Millis length{};
-  std::int64_t modified = 0;
-  bool ending = false;  // the server ends it by itself
-};
 struct Row {
-  std::vector<Standing> line;  // in the order of their create revisions
-  std::vector<Delay> delays;   // of those who are in the line, and of those who died
-  bool foreign = false;        // something here was written by a newer version
+  std::vector<Standing> line;       // in the order of their create revisions
+  std::vector<std::string> delays;  // claims' keys: of those who are in the line, and who died
+  bool foreign = false;             // something here was written by a newer version
 
   std::optional<std::size_t> place_of(std::string_view key) const noexcept;
-  bool died(const Delay& delay) const noexcept { return !place_of(delay.claim_key); }
+  // A holder died, and its lock_delay is not over.
+  bool delayed() const noexcept;
 };
 
 class Layout {

@@ -40,4 +40,12 @@ void LeasePool::give(const Lease& lease, std::chrono::seconds asked, BootTime no
   free_.push_back({lease, asked});
 }
 
+std::vector<Lease> LeasePool::take_all() {
+  std::vector<Lease> all;
+  all.reserve(free_.size());
+  for (const Free& free : free_) all.push_back(free.lease);
+  free_.clear();
+  return all;
+}
+
 }  // namespace holdfast::stores::etcd

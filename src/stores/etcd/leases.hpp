@@ -32,6 +32,7 @@ class LeasePool {
  public:
   std::optional<Lease> take(std::chrono::seconds ttl, BootTime now) noexcept;
   void give(const Lease& lease, std::chrono::seconds asked, BootTime now);
+  std::vector<Lease> take_all();
 
  private:
   struct Free {

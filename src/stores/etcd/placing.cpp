@@ -1,4 +1,6 @@
 // The steps of an ask: a lease, a key, and the line that it stands in.
+#include <utility>
+
 #include "stores/etcd/asked.hpp"
 #include "stores/etcd/store.hpp"
 
@@ -47,6 +49,35 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
   co_return static_cast<const Reply&>(granted);
 }
 
+// For the delay's key. It is granted or kept alive after the claim's own, so it ends later than
+// that by the lock_delay at least, whenever the holder dies.
+Later<Reply> EtcdStore::have_delay_lease(EntryPtr entry, BootTime deadline) {
+  const std::chrono::seconds ttl = delay_ttl(*entry);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!entry->delay_lease) entry->delay_lease = pool_.take(ttl, BootClock::now());
+  }
+  if (entry->delay_lease) {
+    const LeaseKept kept = co_await client_.keep(entry->delay_lease->id, deadline);
+    if (!kept.done() || kept.ttl > kept.ttl.zero()) {
+      const std::lock_guard lock(mutex_);
+      if (kept.done()) entry->delay_lease->counted = kept.sent;
+      co_return static_cast<const Reply&>(kept);
+    }
+  }
+  const BootTime sent = BootClock::now();
+  const LeaseGranted granted = co_await client_.grant(ttl, deadline);
+  const std::lock_guard lock(mutex_);
+  entry->delay_lease.reset();
+  if (granted.done())
+    entry->delay_lease = {.id = granted.lease, .ttl = granted.ttl, .counted = sent};
+  co_return static_cast<const Reply&>(granted);
+}
+
+std::chrono::seconds EtcdStore::delay_ttl(const Entry& entry) {
+  return lease_ttl(entry.ttl) + lease_ttl(entry.lock_delay);
+}
+
 void EtcdStore::set_lease(Entry& entry, const Lease& lease) {
   entry.lease = lease;
   entry.key = layout_.key(entry.prefix, lease.id);
@@ -59,15 +90,19 @@ Lease EtcdStore::lease_of(const Entry& entry) {
 
 // Whatever it was bound to ends with it, if it has not ended yet.
 void EtcdStore::give_up_lease(Entry& entry) {
-  std::int64_t id = 0;
+  std::optional<Lease> lease;
+  std::optional<Lease> of_delay;
   {
     const std::lock_guard lock(mutex_);
-    if (entry.lease) id = entry.lease->id;
-    entry.lease.reset();
+    lease = std::exchange(entry.lease, std::nullopt);
+    if (std::exchange(entry.delay_written, false))
+      of_delay = std::exchange(entry.delay_lease, std::nullopt);
     entry.created = 0;
     entry.held = false;
   }
-  if (id != 0) client_.revoke(id, BootClock::now() + std::chrono::seconds(5));
+  const BootTime deadline = BootClock::now() + std::chrono::seconds(5);
+  if (lease) client_.revoke(lease->id, deadline);
+  if (of_delay) client_.revoke(of_delay->id, deadline);
 }
 
 // ── the key ──────────────────────────────────────────────────────────────────────────────────────
@@ -83,8 +118,10 @@ Later<Transacted> EtcdStore::place(const Entry& entry, bool if_free, BootTime de
     step.when = {{Condition::Of::created, entry.prefix, 0, end_of(entry.prefix)}};
     step.then = {put};
     if (entry.lock_delay > Millis(0))
-      step.then.push_back(
-          {.what = What::put, .key = delay_key(entry.key), .value = write_delay(entry.lock_delay)});
+      step.then.push_back({.what = What::put,
+                           .key = delay_key(entry.key),
+                           .value = write_delay(entry.lock_delay),
+                           .lease = entry.delay_lease->id});
   } else {
     step.when = {{Condition::Of::created, entry.key, 0}};
     step.then = {put, list};
@@ -162,53 +199,18 @@ Flow EtcdStore::wake_next(EntryPtr entry) {
 // ── lock_delay ───────────────────────────────────────────────────────────────────────────────────
 
 // Written before it is told that it is in, and removed with its key: one that is there without its
-// key is of a holder that died.
+// key is of a holder that died. Nobody has to see that: etcd ends it when its lease has ended.
 Later<bool> EtcdStore::write_own_delay(EntryPtr entry, BootTime deadline) {
-  Transaction step = when(
-      {Condition::Of::created, entry->key, entry->created},
-      {.what = What::put, .key = delay_key(entry->key), .value = write_delay(entry->lock_delay)});
-  const Transacted written = co_await client_.transact(std::move(step), deadline);
-  entry->delay_written = written.held;
-  co_return written.held;
-}
-
-// How long nobody is let in yet, by our own clock since we first saw it; nothing: one was ended.
-Later<std::optional<Millis>> EtcdStore::delay_left(const Row& row, BootTime deadline) {
-  Millis longest{0};
-  for (const Delay& delay : row.delays) {
-    if (!row.died(delay)) continue;
-    const BootTime now = BootClock::now();
-    BootTime since = now;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto [known, is_new] = dead_since_.try_emplace(delay.key, now);
-      since = known->second;
-    }
-    const Millis left = std::chrono::ceil<Millis>(since + delay.length - now);
-    if (left <= Millis(0)) {
-      const Removed removed = co_await client_.remove(delay.key, {}, deadline);
-      if (!removed.done()) continue;
-      const std::lock_guard lock(mutex_);
-      dead_since_.erase(delay.key);
-      co_return std::nullopt;
-    }
-    longest = std::max(longest, left);
-    if (since == now && !delay.ending) end_delay(delay);
-  }
-  co_return longest;
-}
-
-// Should nobody stay to end it, the server does, a little later.
-Flow EtcdStore::end_delay(Delay delay) {
-  const BootTime deadline = BootClock::now() + std::chrono::seconds(5);
-  const LeaseGranted lease = co_await client_.grant(lease_ttl(delay.length), deadline);
-  if (!lease.done()) co_return;
-  Transaction step = when({Condition::Of::modified, delay.key, delay.modified},
+  const Reply leased = co_await have_delay_lease(entry, deadline);
+  if (!leased.done()) co_return false;
+  Transaction step = when({Condition::Of::created, entry->key, entry->created},
                           {.what = What::put,
-                           .key = delay.key,
-                           .value = write_delay(delay.length),
-                           .lease = lease.lease});
-  co_await client_.transact(std::move(step), deadline);
+                           .key = delay_key(entry->key),
+                           .value = write_delay(entry->lock_delay),
+                           .lease = entry->delay_lease->id});
+  const Transacted written = co_await client_.transact(std::move(step), deadline);
+  entry->delay_written |= written.held || written.outcome == Outcome::unknown;
+  co_return written.held;
 }
 
 }  // namespace holdfast::stores::etcd

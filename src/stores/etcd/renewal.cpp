@@ -15,6 +15,7 @@ struct EtcdStore::Renewing {
   EntryPtr entry;
   std::string key{};
   std::int64_t lease = 0;
+  std::int64_t delay_lease = 0;  // 0: it has none
   std::int64_t created = 0;
   std::uint32_t weight = 0;  // to be lowered to; 0: not at all
   std::optional<Answer> answer{};
@@ -67,6 +68,7 @@ void EtcdStore::begin_renewing(const Keep& keep, Renewing& one) {
   } else {
     one.key = entry.key;
     one.lease = entry.lease->id;
+    if (entry.delay_written && entry.delay_lease) one.delay_lease = entry.delay_lease->id;
     one.created = entry.created;
     if (keep.weight < entry.shape.weight) one.weight = keep.weight;
   }
@@ -88,6 +90,7 @@ Later<bool> EtcdStore::renew_once(std::vector<Renewing>& all, BootTime deadline)
       each->answer = not_held();
     }
   }
+  co_await keep_delays(kept, deadline);
   constexpr std::size_t most_at_once = 100;  // keys of one transaction
   std::vector<Later<Transacted>> reads;
   for (std::size_t begin = 0; begin < kept.size(); begin += most_at_once) {
@@ -103,6 +106,21 @@ Later<bool> EtcdStore::renew_once(std::vector<Renewing>& all, BootTime deadline)
       finish_renewing(*kept[i], read, i - begin);
   }
   co_return std::ranges::all_of(all, [](const Renewing& each) { return each.answer.has_value(); });
+}
+
+// After the claims' own leases, because a delay is to end later than its claim. A renewal counts
+// only with its delay; one whose key was taken away is not made again.
+Later<bool> EtcdStore::keep_delays(std::vector<Renewing*>& kept, BootTime deadline) {
+  std::vector<std::pair<Renewing*, Later<LeaseKept>>> asked;
+  for (Renewing* each : kept)
+    if (each->delay_lease != 0) asked.emplace_back(each, client_.keep(each->delay_lease, deadline));
+  for (auto& [each, later] : asked) {
+    const LeaseKept delay = co_await later;
+    if (delay.done()) continue;
+    each->kept.problem = delay.problem;
+    std::erase(kept, each);
+  }
+  co_return true;
 }
 
 void EtcdStore::finish_renewing(Renewing& one, const Transacted& read, std::size_t at) {

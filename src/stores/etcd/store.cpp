@@ -1,6 +1,7 @@
 #include "stores/etcd/store.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 
 #include "core/validity.hpp"
 
@@ -36,16 +37,41 @@ EtcdStore::EtcdStore(Options options, Hints& hints)
 
 EtcdStore::~EtcdStore() { client_.close(); }
 
-// What the core has given up, for its time was over and no flow has it; and delays that others have
-// ended.
+struct EtcdStore::Countdown {
+  std::mutex mutex;
+  std::condition_variable none_left;
+  std::size_t left = 0;
+};
+
+Flow EtcdStore::revoke(Lease lease, BootTime deadline, std::shared_ptr<Countdown> left) {
+  co_await client_.revoke(lease.id, deadline);
+  const std::lock_guard lock(left->mutex);
+  if (--left->left == 0) left->none_left.notify_all();
+}
+
+void EtcdStore::close(BootTime until) noexcept try {
+  std::vector<Lease> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    ready = pool_.take_all();
+  }
+  const auto left = std::make_shared<Countdown>();
+  left->left = ready.size();
+  for (const Lease& lease : ready) revoke(lease, until, left);
+  std::unique_lock lock(left->mutex);
+  const auto time = std::max(until - BootClock::now(), BootClock::duration::zero());
+  left->none_left.wait_for(lock, time, [&] { return left->left == 0; });
+} catch (const std::bad_alloc&) {
+  // They end by themselves.
+}
+
+// What the core has given up, because its time was over and no flow has it.
 void EtcdStore::sweep(BootTime now) {
   std::erase_if(entries_, [&](const auto& each) {
     const Entry& entry = *each.second;
     return each.second.use_count() == 1 && !entry.held && entry.lease &&
            entry.lease->end() + 2 * entry.lease->ttl < now;
   });
-  std::erase_if(dead_since_,
-                [&](const auto& each) { return each.second + std::chrono::hours(1) < now; });
 }
 
 EntryPtr EtcdStore::enter(const Ask& ask) {
@@ -83,9 +109,12 @@ void EtcdStore::forget(Entry& entry) {
   const std::lock_guard lock(mutex_);
   entry.over = true;
   entry.held = false;
-  if (entry.lease && !entry.doubtful)
-    pool_.give(*entry.lease, lease_ttl(entry.ttl), BootClock::now());
+  const BootTime now = BootClock::now();
+  if (entry.lease && !entry.doubtful) pool_.give(*entry.lease, lease_ttl(entry.ttl), now);
+  if (entry.delay_lease && !entry.doubtful && !entry.delay_written)
+    pool_.give(*entry.delay_lease, delay_ttl(entry), now);
   entry.lease.reset();
+  entry.delay_lease.reset();
   entries_.erase(entry.claim);
 }
 

@@ -41,6 +41,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void guarantees(Pending<Promise>& call) noexcept override;
   void init(Pending<Answer>& call) noexcept override;
   void inspect(Pending<Inspection>& call) noexcept override;
+  void close(BootTime until) noexcept override;  // revokes the leases that are ready to be used
   void help(const Call* call, BootTime until, int wake) noexcept override {
     courier_.help(call, until, wake);
   }
@@ -77,9 +78,9 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   std::int64_t modified(const Entry& entry);
   void set_modified(Entry& entry, std::int64_t revision);
   Flow wake_next(EntryPtr entry);
+  Later<Reply> have_delay_lease(EntryPtr entry, BootTime deadline);
+  static std::chrono::seconds delay_ttl(const Entry& entry);
   Later<bool> write_own_delay(EntryPtr entry, BootTime deadline);
-  Later<std::optional<Millis>> delay_left(const Row& row, BootTime deadline);
-  Flow end_delay(Delay delay);
 
   // ── release.cpp ──
   Flow answer_release(std::vector<Drop> drops, BootTime deadline, Ticket<std::span<Answer>> ticket);
@@ -94,6 +95,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   Flow answer_renew(std::vector<Keep> keeps, BootTime deadline, Ticket<std::span<Answer>> ticket);
   void begin_renewing(const Keep& keep, Renewing& one);
   Later<bool> renew_once(std::vector<Renewing>& all, BootTime deadline);
+  Later<bool> keep_delays(std::vector<Renewing*>& kept, BootTime deadline);
   void finish_renewing(Renewing& one, const Transacted& read, std::size_t at);
   Later<std::optional<Answer>> lower(EntryPtr entry, std::uint32_t weight, BootTime deadline);
 
@@ -109,6 +111,8 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   Flow answer_get(std::string name, BootTime deadline, Ticket<Cell> ticket);
 
   // ── entries; store.cpp ──
+  struct Countdown;
+  Flow revoke(Lease lease, BootTime deadline, std::shared_ptr<Countdown> left);
   EntryPtr enter(const Ask& ask);   // null: it was withdrawn
   void sweep(BootTime now);         // mutex held
   bool in_the_way(const Ask& ask);  // with a dialect: of a name that is used
@@ -119,6 +123,8 @@ class EtcdStore final : public Backend, public Cells, private Watching {
 
   // ── watching.cpp ──
   void watch_ahead(const EntryPtr& entry, const Row& row, std::size_t place, std::int64_t revision);
+  void watch_all(const EntryPtr& entry, std::int64_t revision);
+  void watch_for(const EntryPtr& entry, Client::Watch watch, std::int64_t revision);
   void stop_watching_ahead(Entry& entry) noexcept;
   void watch_own_later(const EntryPtr& entry);
   bool watch_own(const EntryPtr& entry) noexcept;
@@ -143,7 +149,6 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   std::uint64_t entered_ = 0;
   std::map<ClaimId, BootTime> withdrawn_;  // until then
   LeasePool pool_;
-  std::unordered_map<std::string, BootTime> dead_since_;  // delay keys whose claims are gone
   struct Watched {
     std::weak_ptr<Entry> entry;
     bool own = false;

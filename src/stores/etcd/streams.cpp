@@ -65,18 +65,19 @@ void Conversation<Request, Response>::on_finished(bool) {
 // ── what both share ──────────────────────────────────────────────────────────────────────────────
 
 template <class Request, class Response>
-auto Stream<Request, Response>::talk() -> std::shared_ptr<Talk> {
+auto Stream<Request, Response>::talk(Member& member) -> std::shared_ptr<Talk> {
   {
     const std::lock_guard lock(mutex_);
     if (talk_) return talk_;
   }
   const auto fresh = std::make_shared<Talk>(*this);
+  fresh->place = member.place;
   fresh->context().AddMetadata("hasleader", "true");  // else it ends
   connection_.prepare(fresh->context());
   if (!connection_.begin(fresh->context(), fresh)) return nullptr;
   {
     const SignalsBlocked blocked;
-    fresh->begin(open_(connection_.current(), &fresh->context(), connection_.queue()));
+    fresh->begin(open_(member, &fresh->context(), connection_.queue()));
   }
   std::shared_ptr<Talk> used;
   {
@@ -89,15 +90,19 @@ auto Stream<Request, Response>::talk() -> std::shared_ptr<Talk> {
 }
 
 template <class Request, class Response>
-void Stream<Request, Response>::break_off(BootTime begun_by) noexcept {
-  std::shared_ptr<Talk> broken;
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_ && talk_->begun <= begun_by) broken = std::exchange(talk_, nullptr);
-  }
-  if (!broken) return;
-  broken->end();
-  this->ended(*broken);
+auto Stream<Request, Response>::take_off(std::optional<std::size_t> place) noexcept
+    -> std::shared_ptr<Talk> {
+  const std::lock_guard lock(mutex_);
+  if (!talk_ || (place && *place != talk_->place)) return nullptr;
+  talk_->left = true;
+  return std::exchange(talk_, nullptr);
+}
+
+template <class Request, class Response>
+void Stream<Request, Response>::end(const std::shared_ptr<Talk>& taken_off) noexcept {
+  if (!taken_off) return;
+  taken_off->end();
+  this->ended(*taken_off);
 }
 
 template <class Request, class Response>
@@ -109,78 +114,6 @@ template class Conversation<pb::LeaseKeepAliveRequest, pb::LeaseKeepAliveRespons
 template class Conversation<pb::WatchRequest, pb::WatchResponse>;
 template class Stream<pb::LeaseKeepAliveRequest, pb::LeaseKeepAliveResponse>;
 template class Stream<pb::WatchRequest, pb::WatchResponse>;
-
-// ── keep-alives ──────────────────────────────────────────────────────────────────────────────────
-
-KeepAlives::KeepAlives(Connection& connection)
-    : Stream(connection, [](Member& member, grpc::ClientContext* context, auto* queue) {
-        return member.lease->PrepareAsyncLeaseKeepAlive(context, queue);
-      }) {}
-
-namespace {
-
-Flow fail_at(Later<bool> limit, Pledge<LeaseKept> promise) {
-  co_await limit;
-  promise.answer({});
-}
-
-}  // namespace
-
-Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit) {
-  const Pledge<LeaseKept> promise;
-  const BootTime sent = BootClock::now();
-  pb::LeaseKeepAliveRequest request;
-  request.set_id(lease);
-  const auto on = talk();
-  if (!on || !fail_at(connection_.pause(limit), promise).begun) return promise.later();
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_ != on) {
-      promise.answer({});  // it broke meanwhile
-      return promise.later();
-    }
-    asked_.emplace(lease, Asked{on.get(), sent, promise});
-  }
-  try {
-    on->say(request);
-  } catch (const std::bad_alloc&) {
-    break_off();  // else it would take the answer to the next
-  }
-  return promise.later();
-}
-
-// Answers come in the order of the requests, so the first that asked for this lease is meant.
-void KeepAlives::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) noexcept {
-  std::optional<Asked> asked;
-  {
-    const std::lock_guard lock(mutex_);
-    auto [at, end] = asked_.equal_range(response.id());
-    while (at != end && at->second.talk != &from) ++at;
-    if (at == end) return;
-    asked = std::move(at->second);
-    asked_.erase(at);
-  }
-  LeaseKept kept;
-  kept.outcome = Outcome::done;
-  kept.revision = response.header().revision();
-  kept.term = response.header().raft_term();
-  kept.sent = asked->sent;
-  kept.ttl = std::chrono::seconds(response.ttl());
-  asked->promise.answer(std::move(kept));
-}
-
-void KeepAlives::ended(const Talk& what) noexcept {
-  decltype(asked_) unanswered;
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_.get() == &what) talk_.reset();
-    for (auto at = asked_.begin(); at != asked_.end();) {
-      const auto each = at++;
-      if (each->second.talk == &what) unanswered.insert(asked_.extract(each));
-    }
-  }
-  for (const auto& [lease, asked] : unanswered) asked.promise.answer({});
-}
 
 // ── watches ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -199,7 +132,7 @@ bool Watches::open(WatchId id, const Client::Watch& watch) noexcept try {
   create.set_start_revision(watch.from);
   create.set_watch_id(id);
   if (watch.ends) create.add_filters(pb::WatchCreateRequest::NOPUT);
-  const auto on = talk();
+  const auto on = talk(connection_.current());
   {
     const std::lock_guard lock(mutex_);
     if (!on || talk_ != on) return false;

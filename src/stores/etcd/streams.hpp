@@ -1,6 +1,6 @@
-// stores/etcd/streams.hpp: the two calls of etcd that go on: keep-alives of leases, and watches.
-// Each is opened when it is first needed, on the member that is asked at that time, and again after
-// it broke.
+// stores/etcd/streams.hpp: the calls of etcd that go on. Watches; keep-alives are in
+// keep_alives.hpp. Each is opened when it is first needed, on the member that is asked at that
+// time, and again after it broke.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "etcd.grpc.pb.h"
 #include "stores/etcd/client.hpp"
@@ -67,7 +68,8 @@ class Conversation {
   void end() noexcept { context_.TryCancel(); }
   bool over() const noexcept { return over_; }
 
-  const BootTime begun = BootClock::now();
+  std::size_t place = 0;           // of the member it was opened on
+  std::atomic<bool> left = false;  // we have broken it off
 
  private:
   struct Step final : Tag {
@@ -105,34 +107,19 @@ class Stream : public Conversation<Request, Response>::Partner {
                                                         grpc::CompletionQueue* queue);
   Stream(Connection& connection, Open open) : connection_(connection), open_(open) {}
   ~Stream() = default;
-  std::shared_ptr<Talk> talk();  // null: the store is closing
-  // Whoever waits for an answer gets none. One that was begun later is left alone.
-  void break_off(BootTime begun_by = BootTime::max()) noexcept;
+  // The open one, or one that is opened on that member; null: the store is closing.
+  std::shared_ptr<Talk> talk(Member& member);
+  // Whoever waits for an answer gets none: what is taken off must be ended. Only one on that
+  // member, if one is named.
+  std::shared_ptr<Talk> take_off(std::optional<std::size_t> place = {}) noexcept;
+  void end(const std::shared_ptr<Talk>& taken_off) noexcept;
+  void break_off() noexcept { end(take_off()); }
   void finished(Talk& what) noexcept final;
 
   Connection& connection_;
   const Open open_;
   std::mutex mutex_;
   std::shared_ptr<Talk> talk_;
-};
-
-class KeepAlives final
-    : Stream<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse> {
- public:
-  explicit KeepAlives(Connection& connection);
-  using Stream::break_off;
-  Later<LeaseKept> once(std::int64_t lease, BootTime limit);
-
- private:
-  struct Asked {
-    const Talk* talk;
-    BootTime sent;
-    Pledge<LeaseKept> promise;
-  };
-  void heard(const Talk& from, const etcdserverpb::LeaseKeepAliveResponse& response) noexcept final;
-  void ended(const Talk& what) noexcept final;
-
-  std::multimap<std::int64_t, Asked> asked_;
 };
 
 class Watches final : Stream<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse> {

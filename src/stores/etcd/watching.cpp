@@ -17,8 +17,16 @@ constexpr Millis own_watch_after{30};
 void EtcdStore::watch_ahead(const EntryPtr& entry, const Row& row, std::size_t place,
                             std::int64_t revision) {
   const Ahead ahead = ahead_of(row.line, place);
-  Client::Watch watch{.key = entry->prefix, .end = end_of(entry->prefix), .ends = true};
-  if (!ahead.any) watch = {.key = row.line[ahead.place].key};
+  if (ahead.any) return watch_all(entry, revision);
+  watch_for(entry, {.key = row.line[ahead.place].key}, revision);
+}
+
+// The end of any key of this name.
+void EtcdStore::watch_all(const EntryPtr& entry, std::int64_t revision) {
+  watch_for(entry, {.key = entry->prefix, .end = end_of(entry->prefix), .ends = true}, revision);
+}
+
+void EtcdStore::watch_for(const EntryPtr& entry, Client::Watch watch, std::int64_t revision) {
   WatchId id = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -1,0 +1,223 @@
+#include "stores/etcd/keep_alives.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "stores/etcd/connection.hpp"
+
+namespace holdfast::stores::etcd {
+
+namespace {
+
+constexpr auto longest_silence = std::chrono::seconds(1);
+constexpr std::size_t most_lanes = 32;
+constexpr std::size_t few = 2;  // unanswered: one more lane would gain nothing
+
+Flow fail_at(Later<bool> limit, Pledge<LeaseKept> promise) {
+  co_await limit;
+  promise.answer({});
+}
+
+}  // namespace
+
+Lane::Lane(Connection& connection, KeepAlives& of)
+    : Stream(connection,
+             [](Member& member, grpc::ClientContext* context, auto* queue) {
+               return member.lease->PrepareAsyncLeaseKeepAlive(context, queue);
+             }),
+      all_(of) {}
+
+Later<LeaseKept> Lane::once(Member& member, std::int64_t lease, BootTime limit) {
+  const Pledge<LeaseKept> promise;
+  const BootTime sent = BootClock::now();
+  pb::LeaseKeepAliveRequest request;
+  request.set_id(lease);
+  const auto on = talk(member);
+  if (!on || !fail_at(connection_.pause(limit), promise).begun) return promise.later();
+  bool listen = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_ != on) {
+      promise.answer({});  // it broke meanwhile
+      return promise.later();
+    }
+    if (asked_.empty()) heard_at_ = sent;
+    asked_.emplace(lease, Asked{on.get(), sent, promise});
+    unanswered_ = asked_.size();
+    listen = !std::exchange(listening_, true);
+  }
+  try {
+    on->say(request);
+  } catch (const std::bad_alloc&) {
+    break_off();  // else it would take the answer to the next
+  }
+  if (listen && !listen_for_silence().begun) {
+    const std::lock_guard lock(mutex_);
+    listening_ = false;
+  }
+  return promise.later();
+}
+
+Flow Lane::listen_for_silence() {
+  for (;;) {
+    BootTime until;
+    {
+      const std::lock_guard lock(mutex_);
+      until = heard_at_ + longest_silence;
+    }
+    const bool goes_on = co_await connection_.pause(until);
+    {
+      const std::lock_guard lock(mutex_);
+      listening_ = goes_on && !asked_.empty();
+      if (!listening_) co_return;
+      if (BootClock::now() - heard_at_ < longest_silence) continue;
+      listening_ = false;
+    }
+    const auto silent = take_off();
+    if (silent) all_.silent(silent->place);
+    co_return end(silent);
+  }
+}
+
+// Answers come in the order of the requests, so the first that asked for this lease is meant.
+void Lane::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) noexcept {
+  std::optional<Asked> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    heard_at_ = BootClock::now();
+    auto [at, end] = asked_.equal_range(response.id());
+    while (at != end && at->second.talk != &from) ++at;
+    if (at == end) return;
+    asked = std::move(at->second);
+    asked_.erase(at);
+    unanswered_ = asked_.size();
+  }
+  LeaseKept kept;
+  kept.outcome = Outcome::done;
+  kept.revision = response.header().revision();
+  kept.term = response.header().raft_term();
+  kept.sent = asked->sent;
+  kept.ttl = std::chrono::seconds(response.ttl());
+  asked->promise.answer(std::move(kept));
+}
+
+void Lane::ended(const Talk& what) noexcept {
+  decltype(asked_) unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    if (talk_.get() == &what) talk_.reset();
+    for (auto at = asked_.begin(); at != asked_.end();) {
+      const auto each = at++;
+      if (each->second.talk == &what) unanswered.insert(asked_.extract(each));
+    }
+    unanswered_ = asked_.size();
+  }
+  if (!unanswered.empty() && !what.left) all_.silent(what.place);  // it ended by itself
+  for (const auto& [lease, asked] : unanswered) asked.promise.answer({});
+}
+
+KeepAlives::KeepAlives(Connection& connection) : connection_(connection) {
+  for (std::size_t i = 0; i < most_lanes; ++i) lanes_.emplace_back(connection, *this);
+}
+
+Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit) {
+  return choose().once(member(), lease, limit);
+}
+
+// The one with the least to do, or one more.
+Lane& KeepAlives::choose() noexcept {
+  const std::size_t open = open_lanes_.load();
+  const auto least = std::min_element(
+      lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(open),
+      [](const Lane& a, const Lane& b) { return a.unanswered() < b.unanswered(); });
+  if (least->unanswered() < few || open == lanes_.size()) return *least;
+  open_lanes_ = open + 1;
+  return lanes_[open];
+}
+
+Member& KeepAlives::member() {
+  std::uint64_t term = 0;
+  bool look = false;
+  std::size_t place = connection_.current().place;
+  {
+    const std::lock_guard lock(mutex_);
+    term = term_;
+    look = connection_.members() > 1 && !looking_ && !looked_;
+    looking_ |= look;
+    place = leader_ ? *leader_ : place + left_;
+  }
+  if (look && !find_leader(term).begun) {
+    const std::lock_guard lock(mutex_);
+    looking_ = false;
+  }
+  return connection_.member(place);
+}
+
+Flow KeepAlives::find_leader(std::uint64_t term) {
+  std::vector<Later<ServerStatus>> asked;
+  const BootTime deadline = BootClock::now() + longest_silence;
+  for (std::size_t place = 0; place < connection_.members(); ++place)
+    asked.push_back(connection_.status(place, deadline));
+  std::optional<std::size_t> leader;
+  std::uint64_t newest = term;
+  for (std::size_t place = 0; place < asked.size(); ++place) {
+    const ServerStatus status = co_await asked[place];
+    if (!status.done() || status.term < newest) continue;
+    if (status.term > newest) leader.reset();
+    newest = status.term;
+    if (status.leads) leader = place;
+  }
+  bool moved = false;
+  {
+    const std::lock_guard lock(mutex_);
+    looking_ = false;
+    if (newest < term_) co_return;  // another was chosen meanwhile
+    term_ = newest;
+    looked_ = true;
+    moved = leader && leader_ != leader;
+    leader_ = leader;
+  }
+  if (moved) break_off();
+}
+
+void KeepAlives::saw(std::uint64_t term) noexcept {
+  if (term <= term_.load(std::memory_order_relaxed)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (term <= term_) return;
+    const bool first = term_ == 0;
+    term_ = term;
+    looked_ = false;
+    leader_.reset();
+    if (first) return;
+  }
+  break_off();
+}
+
+// The next one is asked.
+void KeepAlives::silent(std::size_t place) noexcept {
+  const std::lock_guard lock(mutex_);
+  const bool led = leader_ == place;
+  if (led) leader_.reset();
+  looked_ = looked_ && !led;
+  if (!led) left_ = (left_ + 1) % connection_.members();
+}
+
+void KeepAlives::leave(std::size_t place) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    left_ = 0;
+    if (leader_ == place) leader_.reset();
+  }
+  break_off(place);
+}
+
+void KeepAlives::break_off(std::optional<std::size_t> place) noexcept {
+  // All first, so that what is unanswered on one does not move to another that is to end.
+  std::array<decltype(lanes_.front().take_off()), most_lanes> taken_off;
+  for (std::size_t i = 0; i < most_lanes; ++i) taken_off[i] = lanes_[i].take_off(place);
+  for (std::size_t i = 0; i < most_lanes; ++i) lanes_[i].end(taken_off[i]);
+}
+
+}  // namespace holdfast::stores::etcd
