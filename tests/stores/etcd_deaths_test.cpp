@@ -2,10 +2,9 @@
 // than it should. Method: a real server, looked into by etcdctl.
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <thread>
 
-#include "support/etcd/server.hpp"
+#include "stores/etcd_operator.hpp"
 #include "support/peer.hpp"
 #include "support/results.hpp"
 
@@ -13,17 +12,6 @@ namespace holdfast {
 namespace {
 
 using namespace support;
-
-Store client(const std::string& url) { return open(url).value(); }
-
-std::vector<std::string> leases(const EtcdServer& server) {
-  std::istringstream list(server.ctl({"lease", "list"}));
-  std::vector<std::string> all;
-  std::string line;
-  std::getline(list, line);  // How many there are.
-  while (std::getline(list, line)) all.push_back(line);
-  return all;
-}
 
 // The lease that keeps the delay of a claim, or that of the claim itself.
 std::string lease_of(const EtcdServer& server, bool of_delay) {

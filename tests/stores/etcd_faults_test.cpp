@@ -6,9 +6,9 @@
 #include <atomic>
 #include <filesystem>
 #include <set>
-#include <sstream>
 #include <thread>
 
+#include "stores/etcd_operator.hpp"
 #include "support/etcd/cluster.hpp"
 #include "support/own_clock.hpp"
 #include "support/peer.hpp"
@@ -19,17 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace support;
-
-Store client(const std::string& url) { return open(url).value(); }
-
-std::vector<std::string> leases(const EtcdServer& server) {
-  std::istringstream list(server.ctl({"lease", "list"}));
-  std::vector<std::string> all;
-  std::string line;
-  std::getline(list, line);  // How many there are.
-  while (std::getline(list, line)) all.push_back(line);
-  return all;
-}
 
 // The lease of the one claim that waits.
 std::string new_lease(const EtcdServer& server, const std::vector<std::string>& before) {

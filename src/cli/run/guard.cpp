@@ -12,10 +12,6 @@
 namespace holdfast::cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr Millis clear_up_within = 1s;
-
 void tell_warning(const Event& event) {
   if (event.kind == Event::Kind::warning) complain(event.text);
 }

@@ -14,8 +14,6 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr Millis clear_up_within{1000};
-
 bool is_readable(int descriptor) noexcept {
   pollfd one{descriptor, POLLIN, 0};
   return ::poll(&one, 1, 0) == 1;

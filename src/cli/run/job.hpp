@@ -28,6 +28,9 @@
 
 namespace holdfast::cli {
 
+// How long a run that ends waits for what the store has not confirmed yet.
+inline constexpr Millis clear_up_within{1000};
+
 struct Timing {
   explicit Timing(Millis given) noexcept;
   Millis ttl;
