@@ -1,5 +1,5 @@
 // lab/shop.hpp: one life of a process that has opened the store: its gates, its callers, and what
-// the hand, the heart and the messenger do for them.
+// the hand, the heart and the callback threads do for them.
 #pragma once
 
 #include <list>

@@ -43,8 +43,8 @@ int random_port() {
   return std::uniform_int_distribution(10'000, 21'999)(random);
 }
 
-// While it is open, nobody else who asks here gets that port: it has a name that the kernel frees
-// with its process. Empty if it has one already.
+// While it is open, no other test gets that port. The kernel frees the name with its process. Empty
+// if it has one already.
 Descriptor reserve(int port) {
   Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) fail("socket");

@@ -148,7 +148,7 @@ void Layout::read(std::string_view prefix, const KeyValue& kv, Row& row) const {
   const bool of_delay = last.ends_with(delay_end);
   if (of_delay) last.remove_suffix(delay_end.size());
   if (!is_lease(last)) return;
-  if (of_delay && kv.lease == 0) return;  // nothing of ours: it would stay for ever
+  if (of_delay && kv.lease == 0) return;  // not ours, because nothing would ever end it
   if (of_delay) {
     row.foreign |= !read_delay(kv.value);
     return row.delays.push_back(kv.key.substr(0, prefix.size() + last.size()));

@@ -62,7 +62,7 @@ Later<Answer> EtcdStore::take_out(EntryPtr entry, bool doubtful, BootTime deadli
   removed.outcome = Outcome::done;
   if (entry->created != 0 || entry->doubtful) removed = co_await remove_own(entry, deadline);
   if (!removed.done()) co_return unanswered(removed);
-  // Who lets go has no delay, also when its key had ended before, or a copy of it may still come.
+  // A release leaves no delay, even if its key had ended before or a copy of it may still come.
   const bool delay_stays = entry->delay_written && (removed.count == 0 || doubtful);
   if (entry->delay_lease && (delay_stays || entry->doubtful)) {
     const Reply ended = co_await client_.revoke(entry->delay_lease->id, deadline);

@@ -5,8 +5,8 @@
 // somebody else took has another nonce. So a party (slot, nonce) is dead if its byte is not locked
 // or its nonce is not there. No process id is judged: they lie across namespaces.
 //
-// The kernel does not say when that was. So who holds something with a lock_delay writes the time
-// behind its nonce, ten times a second.
+// The kernel does not say when that was. So a store that holds something with a lock_delay writes
+// the time behind its nonce, ten times a second.
 //
 // The locks are POSIX ones, not those of an open file description: a forked child must not keep its
 // parent alive. They end when any descriptor of the file is closed by the process, so a process

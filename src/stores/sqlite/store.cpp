@@ -61,7 +61,7 @@ class SqliteStore final : public Blocking {
   std::atomic<Session*> session_{nullptr};  // made by the first batch, read by those who attend
   Watches watches_;
   std::mutex delayed_mutex_;
-  std::set<ClaimId> delayed_;  // those of ours for whose sake it must be known when we died
+  std::set<ClaimId> delayed_;  // our claims whose lock_delay needs the time of our death
 };
 
 // In a forked child it is the parent's: ending it there would take the parent's files from it.

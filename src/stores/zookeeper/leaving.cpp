@@ -40,7 +40,7 @@ Task<int> OwnClaims::leave(Entry& entry) {
   }
 }
 
-// Of one that was lost: who lets go has no delay.
+// The session of a claim that was lost took its node, but not its marker.
 Task<int> OwnClaims::remove_marker(const Entry& entry, const Place& place) {
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();
