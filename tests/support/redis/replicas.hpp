@@ -36,6 +36,7 @@ class RedisReplicas {
  private:
   void monitor(Millis down_after);
   int master_port(RedisServer& sentinel);
+  void order_failover();
 
   std::vector<std::unique_ptr<RedisServer>> servers_;
   std::vector<std::unique_ptr<RedisServer>> sentinels_;
