@@ -127,10 +127,9 @@ RedisServer& RedisReplicas::failover() {
   const auto& old = master();
   // Sentinels that stood still for a while give up what was ordered, refuse an order because they
   // find no replica good enough, or make the old master the master again. So it is ordered until
-  // it has happened.
+  // it has happened; while one is under way, an order is refused. The old master may be dead.
   const bool changed = eventually([&] {
-    if (!agreed()) return false;
-    if (&master() != &old) return true;
+    if (&master() != &old) return agreed();
     order_failover();
     return false;
   });
