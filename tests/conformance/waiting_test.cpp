@@ -315,6 +315,22 @@ TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
   EXPECT_GT(asked, 0);
 }
 
+// It is called with no mutex held, so it may do what any code of a user may: here, end the wait.
+TEST_P(Waiting, TheChosenPaceMayEndItsOwnWait) {
+  const auto bob = world.client();
+  const auto held = bob.lock(name).acquire();
+  ASSERT_TRUE(succeeded(held));
+  std::stop_source stop;
+  std::atomic<int> asked = 0;
+  const auto pace = [&](std::uint32_t, std::uint64_t) {
+    if (++asked == 2) stop.request_stop();
+    return 1ms;
+  };
+  FaultyClient alice(world.url(), {.next_delay = pace}, {.queues = false, .notifies = false});
+  EXPECT_TRUE(failed(alice.store().lock(name).acquire(stop.get_token()), Errc::cancelled));
+  EXPECT_GE(asked, 2);
+}
+
 TEST_P(Waiting, AnUnfairAskMayBeGrantedBeforeOthers) {
   const auto alice = world.client();
   const auto bob = world.client();
