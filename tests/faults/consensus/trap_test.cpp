@@ -16,10 +16,10 @@ TEST(ZooKeeperTrapClock, AFollowerThatIsCutOffProvesNothing) {
   ZooKeeperEnsemble ensemble({.sync_limit = 100}, Links::proxied);
   ZooKeeperServer& leader = ensemble.leader();
   ZooKeeperServer& follower = ensemble.follower();
-  const std::string options = "?session=6s&tick=200ms";
+  const std::string options = "?session=9s&tick=200ms";
   const Watched alice(follower.url() + options);
   const Store bob = open(leader.url() + options).value();
-  // The margin is large, so that a slow machine does not make the signal late.
+  // Seconds lie between the doubt, the loss and the end, so that a slow machine sees all three.
   const auto lease = alice.take("name", {.margin = 2500ms});
   ASSERT_TRUE(succeeded(lease));
   auto reader = follower.client();
