@@ -23,7 +23,8 @@ inline void come_due(const Store& store) {
     const auto now = store.stats();
     return now.renewed > before.renewed || now.at_risk > before.at_risk || now.lost > before.lost;
   }));
-  if (store.stats().at_risk > before.at_risk) jump(from_renewal_to_next);
+  const auto now = store.stats();
+  if (now.renewed == before.renewed && now.at_risk > before.at_risk) jump(from_renewal_to_next);
 }
 inline bool renews_when_due(const Store& store) {
   const auto before = store.stats().renewed;

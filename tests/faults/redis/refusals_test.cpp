@@ -186,10 +186,10 @@ TEST_F(RedisRefuses, S18WhileAScriptRunsTooLong) {
   auto redis = server.client();
   const auto busy = [&] { return redis.attempt({"PING"}).text.starts_with("BUSY"); };
   ASSERT_TRUE(eventually(busy));
-  const auto outcome = holdfast_on(server.url(), {"run", name, "--wait", "1s", "--", "true"});
+  const auto outcome = holdfast_on(server.url(), {"run", name, "--wait", "4s", "--", "true"});
   EXPECT_EQ(outcome.code, 69) << outcome.err;
   EXPECT_NE(outcome.err.find("SCRIPT KILL"), std::string::npos) << outcome.err;
-  const auto given_up = alice.store.lock(name).try_acquire_for(500ms);
+  const auto given_up = alice.store.lock(name).try_acquire_for(4s);
   EXPECT_TRUE(failed(given_up, Errc::unavailable));
   EXPECT_TRUE(says(given_up, "SCRIPT KILL"));
 
