@@ -159,10 +159,17 @@ int RedisCluster::slot_of(const std::string& key) {
   return static_cast<int>(any_running().client().command({"CLUSTER", "KEYSLOT", key}).integer);
 }
 
+// After a failover a node may hear from the old master, which gives the slot up, before it hears
+// from the new one. Until then it knows no owner.
 RedisServer& RedisCluster::master_of(int slot) {
-  for (const auto& range : ranges_seen_by(any_running()))
-    if (range.first <= slot && slot <= range.last) return node_at(range.master);
-  throw std::runtime_error("nobody has the slot " + std::to_string(slot));
+  RedisServer* master = nullptr;
+  wait_for(eventually([&] {
+             for (const auto& range : ranges_seen_by(any_running()))
+               if (range.first <= slot && slot <= range.last) master = &node_at(range.master);
+             return master != nullptr;
+           }),
+           ("a master of the slot " + std::to_string(slot)).c_str());
+  return *master;
 }
 
 RedisServer& RedisCluster::replica_of(const RedisServer& master) {
