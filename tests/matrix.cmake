@@ -12,7 +12,7 @@ set(contract
   Exclusion Kinds Loss LostReply Names Revoke Row Tokens Waiting
   NetworkFaults ProcessFaults)
 set(library
-  Async Cancel Closing Events Fork Loading Options Reentry Several Standard
+  Async Cancel Closing Descriptors Events Fork Loading Options Reentry Several Standard
   ResourceFaults TimeFaults)
 
 set(one_row_per_store memory sqlite redis zookeeper etcd)

@@ -3,10 +3,13 @@
 #include "cli.hpp"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+
+#include "support/skewed_clock.hpp"
 
 namespace holdfast::cli_test {
 namespace {
@@ -71,6 +74,20 @@ TEST_F(Run, NothingOfOursIsOpenInTheCommand) {
   const auto open = run->wait().out;
   for (const auto& kind : {"socket:", "anon_inode:", "locks.db", " 9 ->"})
     EXPECT_EQ(open.find(kind), std::string::npos) << open;
+}
+
+TEST_F(Run, NothingIsOpenInTheCommandThatALibraryLeftOpen) {
+  const support::SkewedClock clock;
+  for (const auto& one : clock.environment())
+    environment_[one.substr(0, one.find('='))] = one.substr(one.find('=') + 1);
+  environment_["HOLDFAST_TEST_LEAK"] = "yes";
+  for (const Words& flags : {Words{}, Words{"--kill-tree"}, Words{"--kill-tree=pidns"}}) {
+    auto all_closed = plan(Words{"run"} + flags + Words{"x", "--", "ls", "/proc/self/fd"});
+    all_closed.before_exec = [] { ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); };
+    const auto outcome = Running(all_closed).wait();
+    if (outcome.code == 78) continue;  // Namespaces are not allowed here.
+    EXPECT_EQ(outcome.out, "0\n1\n2\n3\n") << outcome.err;
+  }
 }
 
 TEST_F(Run, AReaderThatWentAwayKillsNobodyButTheWriter) {

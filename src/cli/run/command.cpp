@@ -1,7 +1,7 @@
 #include "cli/run/command.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,20 +33,6 @@ std::vector<char*> as_script(const Job& job) {
   return arguments;
 }
 
-std::vector<int> descriptors_closed_on_exec() {
-  std::vector<int> found;
-  DIR* folder = ::opendir("/proc/self/fd");
-  if (!folder) return found;
-  while (const dirent* entry = ::readdir(folder)) {
-    int number = -1;
-    std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), number);
-    const int flags = number > STDERR_FILENO ? ::fcntl(number, F_GETFD) : -1;
-    if (flags != -1 && (flags & FD_CLOEXEC) != 0) found.push_back(number);
-  }
-  ::closedir(folder);
-  return found;
-}
-
 // True if the terminal is the supervisor's to give: all of it, so no pipeline waits for a key.
 bool may_take_terminal(const Job& job) {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
@@ -56,8 +42,8 @@ bool may_take_terminal(const Job& job) {
 }  // namespace
 
 void Command::start(const Job& job, char* const* environment) {
-  Launch plan{job.program.c_str(), job.command.data(), environment, &job.user_signals,
-              &job.pulse.group};
+  Launch plan{job.program.c_str(), job.command.data(), environment,
+              &job.user_signals,   job.inherited,      &job.pulse.group};
   plan.ignore_children = job.children_ignored;
   plan.take_terminal = may_take_terminal(job);
   const bool in_namespace = job.options.kill_tree == KillTree::namespace_;
@@ -72,6 +58,7 @@ void Command::start(const Job& job, char* const* environment) {
 }
 
 void exec_program(const Job& job, char* const* environment) {
+  close_all_but(job.inherited, CLOSE_RANGE_CLOEXEC);
   ::execve(job.program.c_str(), job.command.data(), environment);
   if (errno == ENOEXEC) ::execve("/bin/sh", as_script(job).data(), environment);
   throw cannot_start(job.program, errno);
@@ -87,9 +74,9 @@ int Command::launch(const Launch& plan, bool in_namespace) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
   reports_ = Descriptor(ends[0]);
   Descriptor writing(ends[1]);
-  auto ours = descriptors_closed_on_exec();
-  std::erase(ours, ends[1]);
-  group_ = launch_namespace(plan, ends[1], ours);
+  std::vector<int> kept(plan.inherited.begin(), plan.inherited.end());
+  kept.insert(std::ranges::lower_bound(kept, ends[1]), ends[1]);
+  group_ = launch_namespace(plan, ends[1], kept);
   if (!group_) return errno;
   writing.close();
   Report first{};

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/location.hpp"
 #include "cli/options.hpp"
@@ -68,8 +69,9 @@ struct Job {
   std::span<char*> command;  // … and its arguments, with a null pointer behind them
   Timing timing;  // of the ttl that was asked for; the guard's, of the one that the store gives
   Pulse& pulse;
-  sigset_t user_signals;  // the mask that the user gave us
-  bool children_ignored;  // SIGCHLD was ignored when we were started
+  std::vector<int> inherited;  // descriptors that the user gave us, for the command
+  sigset_t user_signals;       // the mask that the user gave us
+  bool children_ignored;       // SIGCHLD was ignored when we were started
   pid_t supervisor_group;
 };
 

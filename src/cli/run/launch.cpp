@@ -1,5 +1,6 @@
 #include "cli/run/launch.hpp"
 
+#include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -7,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+
+#include "cli/run/system.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -40,6 +43,8 @@ int run_program(void* argument) {
   if (::getppid() != start.parent) ::_exit(1);
   if (launch.ignore_children) ::signal(SIGCHLD, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, launch.signals, nullptr);
+  // Whatever a store's client library may have left open. Marked only: exec may fail yet.
+  close_all_but(launch.inherited, CLOSE_RANGE_CLOEXEC);
   ::execve(launch.program, launch.arguments, launch.environment);
   start.error = errno;
   ::_exit(127);
@@ -58,7 +63,7 @@ pid_t start_program(Start& start) noexcept {
 struct Init {
   const Launch& launch;
   int reports;
-  std::span<const int> ours;
+  std::span<const int> kept;
 };
 
 void report(int descriptor, int how, int number) noexcept {
@@ -71,7 +76,7 @@ int run_init(void* argument) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "hf-init");
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (const int descriptor : init.ours) ::close(descriptor);
+  close_all_but(init.kept, 0);
   pollfd reader{init.reports, POLLOUT, 0};
   if (::poll(&reader, 1, 0) != 1 || (reader.revents & POLLERR) != 0) ::_exit(1);
 
@@ -99,8 +104,8 @@ pid_t launch_group(const Launch& launch) noexcept {
   return process;
 }
 
-pid_t launch_namespace(const Launch& launch, int reports, std::span<const int> ours) noexcept {
-  Init init{launch, reports, ours};
+pid_t launch_namespace(const Launch& launch, int reports, std::span<const int> kept) noexcept {
+  Init init{launch, reports, kept};
   const pid_t process = clone_with(run_init, &init, init_stack, CLONE_NEWPID);
   if (process == -1) return 0;
   ::setpgid(process, process);

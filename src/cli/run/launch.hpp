@@ -14,8 +14,9 @@ struct Launch {
   const char* program;
   char* const* arguments;
   char* const* environment;
-  const sigset_t* signals;    // the mask that the command starts with
-  std::atomic<pid_t>* group;  // where its process group is written, before it runs
+  const sigset_t* signals;         // the mask that the command starts with
+  std::span<const int> inherited;  // descriptors for it, beside the standard ones
+  std::atomic<pid_t>* group;       // where its process group is written, before it runs
   bool ignore_children = false;
   bool take_terminal = false;  // become the terminal's foreground group
 };
@@ -32,8 +33,9 @@ struct Report {
 };
 
 // Runs it in a pid namespace whose init is a child of ours and dies with us; with the init dies all
-// that is in it. The init, or 0 and errno. `ours` are the descriptors that it must not keep.
-pid_t launch_namespace(const Launch& launch, int reports, std::span<const int> ours) noexcept;
+// that is in it. The init, or 0 and errno. `kept` are the descriptors that it keeps: the inherited
+// ones and `reports`.
+pid_t launch_namespace(const Launch& launch, int reports, std::span<const int> kept) noexcept;
 
 bool namespaces_allowed() noexcept;
 

@@ -62,12 +62,20 @@ int run(const Options& options, std::span<char*> all_arguments) {
   auto location = locate(options);
   auto chain = Chain::from_environment();
   refuse_other_store(chain, location);
-  Job job{options,         std::move(location), std::move(chain), find_program(options.command[0]),
-          options.command, Timing(options.ttl), shared_pulse(),   {},
-          false,           ::getpgrp()};
   // The command has no use for it, and its reader waits for the end.
   if (options.status_descriptor > STDERR_FILENO)
     ::fcntl(options.status_descriptor, F_SETFD, FD_CLOEXEC);
+  Job job{options,
+          std::move(location),
+          std::move(chain),
+          find_program(options.command[0]),
+          options.command,
+          Timing(options.ttl),
+          shared_pulse(),
+          inherited_descriptors(),
+          {},
+          false,
+          ::getpgrp()};
   if (const auto* outer = job.chain.find(options.name)) return run_inside(job, *outer);
   check_kill_tree(job);
 

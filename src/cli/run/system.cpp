@@ -1,5 +1,7 @@
 #include "cli/run/system.hpp"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <string>
@@ -80,6 +83,37 @@ int next_signal(int descriptor) noexcept {
   signalfd_siginfo info{};
   return ::read(descriptor, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo)
                                                                : 0;
+}
+
+// What exec left open is not marked to be closed by it. Without /proc: what a shell can give.
+std::vector<int> inherited_descriptors() {
+  std::vector<int> found;
+  const auto look_at = [&](int number) {
+    const int flags = number > STDERR_FILENO ? ::fcntl(number, F_GETFD) : -1;
+    if (flags != -1 && (flags & FD_CLOEXEC) == 0) found.push_back(number);
+  };
+  if (DIR* folder = ::opendir("/proc/self/fd")) {
+    while (const dirent* entry = ::readdir(folder)) {
+      int number = -1;
+      std::from_chars(entry->d_name, entry->d_name + std::strlen(entry->d_name), number);
+      look_at(number);
+    }
+    ::closedir(folder);
+  } else {
+    for (int number = 0; number < 1024; ++number) look_at(number);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+void close_all_but(std::span<const int> kept, int how) noexcept {
+  unsigned from = STDERR_FILENO + 1;
+  for (const int number : kept) {
+    const auto next = static_cast<unsigned>(number);
+    if (next > from) ::close_range(from, next - 1, how);
+    from = next + 1;
+  }
+  ::close_range(from, ~0U, how);
 }
 
 }  // namespace holdfast::cli

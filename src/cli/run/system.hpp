@@ -3,7 +3,9 @@
 
 #include <csignal>
 #include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -52,6 +54,13 @@ bool ends_a_process(int signal) noexcept;  // one that does not care for it
 sigset_t only(int signal) noexcept;
 Descriptor signals_of(const sigset_t& set);
 int next_signal(int descriptor) noexcept;  // 0: none is pending
+
+// Those that this process has from its parent, beside the standard ones, in ascending order: to be
+// asked before anything is opened.
+std::vector<int> inherited_descriptors();
+// Of this process, all but the standard ones and those in `kept`; `how` is of close_range.
+// Allocates nothing.
+void close_all_but(std::span<const int> kept, int how) noexcept;
 
 [[noreturn]] void refused(const char* what);  // throws Failure: errno says why
 

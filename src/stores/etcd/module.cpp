@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/forks.hpp"
+#include "stores/common/closed_on_exec.hpp"
 #include "stores/common/descriptor.hpp"
 #include "stores/etcd/store.hpp"
 
@@ -47,4 +48,8 @@ constexpr Module module{
 }  // namespace
 }  // namespace holdfast::stores::etcd
 
-extern "C" const holdfast::Module* holdfast_module() { return &holdfast::stores::etcd::module; }
+extern "C" const holdfast::Module* holdfast_module() {
+  for (const auto* library : {"libgrpc.so", "libcares.so", "libaddress_sorting.so"})
+    holdfast::stores::open_closed_on_exec(library);
+  return &holdfast::stores::etcd::module;
+}

@@ -1,3 +1,4 @@
+#include "stores/common/closed_on_exec.hpp"
 #include "stores/zookeeper/store.hpp"
 
 namespace holdfast::stores::zookeeper {
@@ -19,5 +20,6 @@ constexpr Module module{
 }  // namespace holdfast::stores::zookeeper
 
 extern "C" const holdfast::Module* holdfast_module() {
+  holdfast::stores::open_closed_on_exec("libzookeeper_mt.so");
   return &holdfast::stores::zookeeper::module;
 }
