@@ -9,7 +9,7 @@
 # tidy.lists_are_true.
 
 set(contract
-  Exclusion Kinds Loss LostReply Names Revoke Row Tokens Waiting
+  CommandOnStores Exclusion Kinds Loss LostReply Names Revoke Row Tokens Waiting
   NetworkFaults ProcessFaults)
 set(library
   Async Cancel Closing Descriptors Events Fork Loading Options Reentry Several Standard
@@ -19,7 +19,7 @@ set(one_row_per_store memory sqlite redis zookeeper etcd)
 
 # Under a sanitizer, beside memory.
 set(sanitized_on_stores ${contract} Async Cancel Closing)
-list(REMOVE_ITEM sanitized_on_stores NetworkFaults ProcessFaults)
+list(REMOVE_ITEM sanitized_on_stores CommandOnStores NetworkFaults ProcessFaults)
 
 # A process for each case, because the process itself is what they look at.
 set(one_process_per_case Fork Loading ResourceFaults)
