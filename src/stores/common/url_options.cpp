@@ -6,6 +6,22 @@
 #include "core/text.hpp"
 
 namespace holdfast::stores {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t millis;
+};
+constexpr Unit units[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
+
+// As it would be written in a URL.
+std::string written(Millis time) {
+  const auto* const unit = std::ranges::find_if(
+      units, [&](const Unit& each) { return time.count() % each.millis == 0; });
+  return std::to_string(time.count() / unit->millis) + std::string(unit->name);
+}
+
+}  // namespace
 
 void wrong_url(std::string text) { throw Problem{Errc::invalid, "url", std::move(text)}; }
 
@@ -32,13 +48,13 @@ Millis UrlOptions::take_time(std::string_view name, Millis usual, Millis least, 
   std::int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
-  const std::string_view unit(read.ptr, end);
-  if (read.ec != std::errc() || (unit != "ms" && unit != "s"))
-    wrong_url(word + " needs a number and a unit: write for example " + word + "=2s");
-  const Millis time(unit == "s" ? std::clamp<std::int64_t>(number, -1, 1'000'000) * 1000 : number);
+  const auto* const unit = std::ranges::find(units, std::string_view(read.ptr, end), &Unit::name);
+  if (read.ec != std::errc() || unit == std::end(units))
+    wrong_url(word + " needs a number and a unit (ms, s, m, h): write for example " + word + "=2s");
+  const std::int64_t too_many = most.count() / unit->millis + 1;
+  const Millis time(std::clamp<std::int64_t>(number, -1, too_many) * unit->millis);
   if (time < least || time > most)
-    wrong_url(word + " is from " + std::to_string(least.count()) + "ms to " +
-              std::to_string(most.count()) + "ms");
+    wrong_url(word + " is from " + written(least) + " to " + written(most));
   return time;
 }
 

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::uint16_t redis_port = 6379, sentinel_port = 26379;
 
+// Less would let tokens go back whenever a server's clock is corrected.
+constexpr Millis least_keep = std::chrono::seconds(1);
+constexpr Millis most_keep = std::chrono::hours(24 * 365);
+
 class Reading {
  public:
   explicit Reading(const Url& url) : url_(url), given_(url, "a Redis store") {}
@@ -92,6 +96,10 @@ class Reading {
     if (guard_ttl != none && !setting.guard) wrong_url("guard_ttl is of use with guard=on only");
     if (guard_ttl != none) setting.guard_ttl = guard_ttl;
     setting.string_dialect = given_.take_dialect({"string"}) != 0;
+    const Millis keep = given_.take_time("keep", none, least_keep, most_keep);
+    if (keep != none && setting.string_dialect)
+      wrong_url("keep is of no use with dialect=string: nothing of a name is kept there");
+    if (keep != none) setting.keep = keep;
   }
 
   void read_replicas(Options& options) {

@@ -6,6 +6,7 @@
 //   redis+cluster://h1,h2,h3                              any nodes of it; the rest is found
 //
 //   ?guard=on guard_ttl=60s   nothing new is granted after the server forgot (docs/stores/redis.md)
+//   ?keep=1h                  a name, with its last number, after all that was of it has ended
 //   ?dialect=string           the plain key of redis-py, redsync and their like
 //   ?wait_replicas=N|majority|all
 //   ?tls=on ca=FILE crl=FILE cert=FILE key=FILE insecure=on    for rediss, sentinel and cluster

@@ -99,8 +99,7 @@ void write_ask(std::string& out, const Ask& ask, const Setting& setting, std::st
   if (setting.string_dialect) return write_string_ask(out, ask, setting, run_id, by_text);
   const bool replaces = ask.instead_ttl > Millis(0);
   const bool more = setting.guard || replaces;
-  const bool is_short = ask.weight == ask.capacity && ask.weight > 0 && !replaces &&
-                        ask.lock_delay <= std::chrono::hours(1);
+  const bool is_short = ask.weight == ask.capacity && ask.weight > 0 && !replaces;
   const std::string key = lock_key(ask.name);
   std::string flags;
   if (is_short) flags += 's';
@@ -109,10 +108,11 @@ void write_ask(std::string& out, const Ask& ask, const Setting& setting, std::st
   if (setting.cluster) flags += 'c';
 
   Request request =
-      call(out, ask_script, by_text, setting.guard ? 2 : 1, more ? replaces ? 8 : 6 : 4);
+      call(out, ask_script, by_text, setting.guard ? 2 : 1, more ? replaces ? 9 : 7 : 5);
   request << key;
   if (setting.guard) request << marker_of(key, setting);
-  request << state_begin(ask) << record_end(ask, setting) << ttl_of(ask.ttl) << flags;
+  request << state_begin(ask) << record_end(ask, setting) << ttl_of(ask.ttl) << flags
+          << setting.keep.count();
   if (more) request << run_id << setting.guard_ttl.count();
   if (replaces) request << bytes_of(ask.instead) << span_of(ask.instead_ttl);
 }
@@ -126,12 +126,12 @@ void write_renew(std::string& out, std::span<const Keep> keeps, const Setting& s
     return;
   }
   Request request =
-      batch(out, renew_script, by_text, keeps, 3 * keeps.size() + (setting.guard ? 3 : 1), setting);
+      batch(out, renew_script, by_text, keeps, 3 * keeps.size() + (setting.guard ? 4 : 2), setting);
   for (const Keep& keep : keeps)
     request << bytes_of(keep.claim) << static_cast<std::int64_t>(keep.weight) << ttl_of(keep.ttl);
   if (setting.guard) request << run_id << setting.guard_ttl.count();
   constexpr std::string_view flags[] = {"", "c", "g", "gc"};
-  request << flags[(setting.guard ? 2 : 0) + (setting.cluster ? 1 : 0)];
+  request << setting.keep.count() << flags[(setting.guard ? 2 : 0) + (setting.cluster ? 1 : 0)];
 }
 
 void write_release(std::string& out, std::span<const Drop> drops, const Setting& setting,
@@ -143,9 +143,9 @@ void write_release(std::string& out, std::span<const Drop> drops, const Setting&
     return;
   }
   Request request = batch(out, release_script, by_text, drops,
-                          drops.size() + (setting.guard     ? 3
-                                          : setting.cluster ? 1
-                                                            : 0),
+                          drops.size() + (setting.guard     ? 4
+                                          : setting.cluster ? 2
+                                                            : 1),
                           setting);
   std::string claim;
   for (const Drop& drop : drops) {
@@ -153,6 +153,7 @@ void write_release(std::string& out, std::span<const Drop> drops, const Setting&
     if (drop.doubtful) claim += std::to_string(span_of(drop.ttl));
     request << claim;
   }
+  request << setting.keep.count();
   if (setting.guard || setting.cluster) request << std::string_view(setting.cluster ? "c" : "");
   if (setting.guard) request << run_id << setting.guard_ttl.count();
 }
@@ -167,10 +168,10 @@ void write_revoke(std::string& out, std::string_view name, bool now, const Setti
   std::string flags;
   if (now) flags += 'n';
   if (setting.cluster) flags += 'c';
-  Request request = call(out, revoke_script, by_text, setting.guard ? 2 : 1, setting.guard ? 3 : 1);
+  Request request = call(out, revoke_script, by_text, setting.guard ? 2 : 1, setting.guard ? 4 : 2);
   request << key;
   if (setting.guard) request << marker_of(key, setting);
-  request << flags;
+  request << flags << setting.keep.count();
   if (setting.guard) request << run_id << setting.guard_ttl.count();
 }
 

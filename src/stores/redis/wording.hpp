@@ -25,7 +25,8 @@ struct Setting {
   bool string_dialect = false;
   bool guard = false;
   Millis guard_ttl{60'000};
-  std::string channel;  // where this process listens: at most 255 bytes
+  Millis keep{std::chrono::hours(1)};  // a name, after all that was of it has ended
+  std::string channel;                 // where this process listens: at most 255 bytes
 };
 
 // The key of a name, which decides the node in Cluster.

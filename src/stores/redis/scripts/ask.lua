@@ -1,14 +1,16 @@
 -- KEYS: the lock; the marker, if there is a guard.
 -- ARGV: the first 8 bytes of the state and what follows `expires` in the record, as they are when
 --       this claim has all of it (line.lua has the layout); ttl in ms; flags (s: a short path may
---       do, q: stand in line, u: unfair, c: Cluster); the server's run id and the ms of a
---       quarantine; a doubtful claim that this one replaces and the ms of its mark.
--- Answers, if granted, the numbers that were written, 8 bytes each: delay_until, kept_until,
--- number, since, expires; else {1, now, ask again in ms, [why,] holder}: in line; {2, now, why, …}: no;
+--       do, q: stand in line, u: unfair, c: Cluster); for how many ms the key is kept; the server's
+--       run id and the ms of a quarantine; a doubtful claim that this one replaces and the ms of its
+--       mark.
+-- Answers, if granted, five numbers of 8 bytes each: delay_until, kept_until (on the long path as it
+-- was before), number, since, expires; else {1, now, ask again in ms, [why,] holder}: in line; {2, now, why, …}: no;
 -- {3, now, why}: gone.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
+local keep_us = ARGV[5] * 1000
 local found = redis.pcall('HGET', KEYS[1], 's')
 
 -- The short path: all of a free name.
@@ -16,16 +18,18 @@ if not found and call('EXISTS', KEYS[1]) == 0 then
   found = 'h\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 end
 if found and #found == 32 and string.byte(ARGV[4]) == 115
-  and (not KEYS[2] or call('GET', KEYS[2]) == ARGV[5] .. ' 0') then
+  and (not KEYS[2] or call('GET', KEYS[2]) == ARGV[6] .. ' 0') then
   local begins, _, _, delay_until, kept_until, number = struct.unpack('>I3BI4I8I8I8', found)
   if begins == 0x680100 and delay_until <= now then
     local expires = now + ARGV[3] * 1000
-    local stale = expires + 90000000000 > kept_until -- a day, and an hour for the lock_delay
-    if stale then kept_until = expires + 93600000000 end
     if number < now then number = now else number = number + 1 end
+    local lock_delay = struct.unpack('>I8', ARGV[2], 30)
+    local needed = math.max(expires + lock_delay * 1000, number) + keep_us
+    local stale = needed > kept_until
+    if stale then kept_until = needed + keep_us / 8 end
     local numbers = struct.pack('>I8I8I8I8I8', delay_until, kept_until, number, now, expires)
     call('HSET', KEYS[1], 's', ARGV[1] .. numbers .. ARGV[2])
-    if stale then call('PEXPIRE', KEYS[1], ARGV[3] + 93600000) end
+    if stale then call('PEXPIRE', KEYS[1], math.ceil((kept_until - now) / 1000)) end
     return numbers
   end
 end
@@ -43,7 +47,7 @@ if found and #found > 85 and not KEYS[2] and string.sub(ARGV[4], 1, 2) == 'sq'
     local claim, ends, again = string.sub(ARGV[2], 1, 16), now + ARGV[3] * 1000, nil
     local record = struct.pack('>I8I8I8c16B', 0, now, ends, claim, 1) .. string.sub(ARGV[2], 18)
     local apt = holder ~= claim and expires > now and expires - now <= ttl * 1000
-      and since <= now and ends + 90000000000 <= kept_until
+      and since <= now and ends + keep_us <= kept_until
     if apt and alone then
       again = math.max(1, math.ceil((math.max(expires, delay_until) - now) / 1000))
       call('HSET', KEYS[1], 'e' .. claim, record, 's', 'h\1\2' .. string.sub(found, 4, 32)
@@ -66,7 +70,7 @@ if found and #found > 85 and not KEYS[2] and string.sub(ARGV[4], 1, 2) == 'sq'
 end
 
 --#include guard.lua
-local quarantine = KEYS[2] and quarantine_until(KEYS[2], ARGV[5], ARGV[6]) or 0
+local quarantine = KEYS[2] and quarantine_until(KEYS[2], ARGV[6], ARGV[7]) or 0
 --#include line.lua
 --#include shown.lua
 local asked_kind, asked_capacity = parse('>BI4', ARGV[1], 4)
@@ -170,7 +174,7 @@ end
 local why = open(KEYS[1], found)
 if why then return { 2, now, why } end
 sweep()
-if ARGV[7] then withdraw(ARGV[7], tonumber(ARGV[8])) end
+if ARGV[8] then withdraw(ARGV[8], tonumber(ARGV[9])) end
 
 local answer
 local mine, marked = find(claim)

@@ -7,7 +7,7 @@ local answer = { now }
 local text = redis.pcall('HGET', KEYS[1], 's')
 -- Most keys that a list finds are of locks that were released (shape 0): those are to cost little.
 if type(text) == 'string' and string.sub(text, 1, 3) == 'h\1\0' then return answer end
-local quarantine = 0
+local quarantine, keep_us = 0, 0
 --#include line.lua
 --#include shown.lua
 if open(KEYS[1], text) then return answer end

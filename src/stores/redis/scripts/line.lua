@@ -12,7 +12,11 @@
 -- record, `n`+claim and `p`+claim its neighbours (beyond either end of the list a link says
 -- nothing); and `m`+claim a mark: until then that claim is refused.
 --
--- Whoever includes this has `call`, `now` (µs) and `quarantine` (µs: nothing is granted before).
+-- The key expires `keep_us` after all that is in it has ended, and after the clock has passed its
+-- number. It is not told so at every step: it gets an eighth more, and up to a quarter more it stays.
+--
+-- Whoever includes this has `call`, `now` (µs), `quarantine` (µs: nothing is granted before) and
+-- `keep_us`.
 local pack, parse = struct.pack, struct.unpack
 local sub, byte, format = string.sub, string.byte, string.format
 local max, min, ceil = math.max, math.min, math.ceil
@@ -55,11 +59,10 @@ local function open(name, text)
   if byte(text, 2) ~= 1 then return 'layout' end
   key, state, seen, written = name, text, {}, {}
   lock = { taken = 0, holders = 0, marks = 0, sweep_at = never, sweep_marks_at = 0, first = none,
-    line = none, last = none }
+    line = none, last = none, ends = 0 }
   local shape, at
   shape, lock.kind, lock.capacity, lock.delay_until, lock.kept_until, lock.number, at =
     parse('>xxBBI4I8I8I8', text)
-  lock.was_kept_until = lock.kept_until
   if shape == 2 then
     lock.taken, lock.holders, lock.marks, lock.sweep_at, lock.sweep_marks_at, lock.first, lock.line,
       lock.last, at = parse('>I4I4I4I8I8c16c16c16', text, at)
@@ -88,10 +91,19 @@ local function set(field, value)
   seen[field], written[field] = value, true
 end
 
--- The key outlives whatever is in it by a day; it is told so once an hour.
-local function keep(ms)
-  local need = now + (ms + 86400000) * 1000
-  if need > lock.kept_until then lock.kept_until = need + 3600000000 end
+-- What this step put into the key ends then, or before.
+local function keep(ms) lock.ends = max(lock.ends, now + ms * 1000) end
+
+-- Of a list only what this step put there is known, so a list never shortens it.
+local function kept_until()
+  local listed, whole = lock.first ~= none or lock.marks > 0, lock.whole
+  local ends = max(now, lock.ends, lock.delay_until, lock.number)
+  if whole then ends = max(ends, whole.expires + whole.lock_delay * 1000) end
+  local needed, before = ends + keep_us, lock.kept_until
+  if before < needed or not listed and before > needed + keep_us / 4 then
+    return needed + keep_us / 8
+  end
+  return before
 end
 
 local function state_now()
@@ -109,6 +121,9 @@ end
 local function save(must)
   local text = state_now()
   if text == state and not next(written) then return end
+  local until_then = kept_until()
+  local stale = until_then ~= lock.kept_until
+  if stale then text = sub(text, 1, 16) .. pack('>I8', until_then) .. sub(text, 25) end
   local puts, drops = { 's', text }, (must or told) and { '-' } or {}
   for field in pairs(written) do
     local value = seen[field]
@@ -121,9 +136,7 @@ local function save(must)
   end
   for i = 1, #drops, 1000 do call('HDEL', key, unpack(drops, i, min(i + 999, #drops))) end
   for i = 1, #puts, 1000 do call('HSET', key, unpack(puts, i, min(i + 999, #puts))) end
-  if lock.kept_until ~= lock.was_kept_until then
-    call('PEXPIRE', key, format('%.0f', ceil((lock.kept_until - now) / 1000)))
-  end
+  if stale then call('PEXPIRE', key, ceil((until_then - now) / 1000)) end
 end
 
 -- ── the list ────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 -- KEYS: locks; then the marker, if there is a guard.
--- ARGV: the claim of each, with the ms to refuse it from now on behind it if it is doubtful; `c` in
---       Cluster, or empty; run id and ms of a quarantine. What has nothing behind it is left out.
+-- ARGV: the claim of each, with the ms to refuse it from now on behind it if it is doubtful; for how
+--       many ms the keys are kept; `c` in Cluster, or empty; run id and ms of a quarantine. What has
+--       nothing behind it is left out.
 -- Answers {now, …}: of each 0: it is gone now; 3: it was not there; or why it could not be; and
 -- `silenced` behind them if one in line could not be told. By a short path: now.
 local call = redis.call
@@ -9,21 +10,26 @@ local now = time[1] * 1000000 + time[2]
 local found = redis.pcall('HGET', KEYS[1], 's')
 
 -- The short path: one who has all of it, and nobody waits.
-if found and #found > 85 and (not KEYS[2] or #ARGV == 4 and not KEYS[3]) then
-  local begins, _, _, _, _, _, _, expires, claim =
+if found and #found > 85 and (not KEYS[2] or #ARGV == 5 and not KEYS[3]) then
+  local begins, _, _, delay_until, kept_until, number, _, expires, claim =
     struct.unpack('>I3BI4I8I8I8I8I8c16', found)
   if begins == 0x680101 and claim == ARGV[1] and expires > now then
-    found = 'h\1\0' .. string.sub(found, 4, 32)
+    local keep_us = ARGV[2] * 1000
+    local needed = math.max(now, delay_until, number) + keep_us
+    local stale = kept_until < needed or kept_until > needed + keep_us / 4
+    if stale then kept_until = needed + keep_us / 8 end
+    found = 'h\1\0' .. string.sub(found, 4, 16) .. struct.pack('>I8I8', kept_until, number)
     if redis.pcall('HSET', KEYS[1], 's', found) ~= 0 then
       call('HDEL', KEYS[1], '-') -- Once a script has written, no write of it is short of memory.
       call('HSET', KEYS[1], 's', found)
     end
+    if stale then call('PEXPIRE', KEYS[1], math.ceil((kept_until - now) / 1000)) end
     return now
   end
 end
 
 -- The handover: all of it goes from one to the next, who listens.
-if found and #found > 169 and not ARGV[2] then
+if found and #found > 169 and #ARGV == 2 then
   local begins, kind, capacity, delay_until, kept_until, number, taken, holders, marks, sweep_at,
     sweep_marks_at, _, line, last, _, _, expires, claim =
     struct.unpack('>I3BI4I8I8I8I4I4I4I8I8c16c16c16I8I8I8c16', found)
@@ -32,9 +38,11 @@ if found and #found > 169 and not ARGV[2] then
     local fields = call('HMGET', KEYS[1], 'e' .. line, 'n' .. line)
     local _, _, ends, _, _, weight, ttl, lock_delay, card =
       struct.unpack('>I8I8I8c16BI4I8I8', fields[1])
-    if ends > now and weight == capacity
-      and now + (ttl + lock_delay + 86400000) * 1000 <= kept_until then
-      if number < now then number = now else number = number + 1 end
+    if number < now then number = now else number = number + 1 end
+    local keep_us = ARGV[2] * 1000
+    local needed = math.max(now + (ttl + lock_delay) * 1000, number) + keep_us
+    if ends > now and weight == capacity and kept_until >= needed
+      and (line ~= last or kept_until <= needed + keep_us / 4) then
       local from, to = card + 1, card + string.byte(fields[1], card)
       local reached = redis.pcall('PUBLISH', string.sub(fields[1], from, to), 'g' .. line
         .. string.format('%.0f %.0f %.0f ', number, ttl, now) .. KEYS[1])
@@ -58,10 +66,11 @@ end
 
 --#include guard.lua
 local count, extra = #KEYS, #ARGV - #KEYS
-if extra == 2 then count = count - 1 end
-local cluster = ARGV[count + 1] == 'c'
-local quarantine = extra == 2
-  and quarantine_until(KEYS[#KEYS], ARGV[count + 2], ARGV[count + 3]) or 0
+if extra == 3 then count = count - 1 end
+local keep_us = ARGV[count + 1] * 1000
+local cluster = ARGV[count + 2] == 'c'
+local quarantine = extra == 3
+  and quarantine_until(KEYS[#KEYS], ARGV[count + 3], ARGV[count + 4]) or 0
 --#include line.lua
 local answers = { now }
 for i = 1, count do

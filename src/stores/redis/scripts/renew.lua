@@ -1,12 +1,13 @@
 -- KEYS: locks; then the marker, if there is a guard.
--- ARGV: claim, weight and ttl (ms) of each; run id and ms of a quarantine, if there is a guard;
---       flags (g: guard, c: Cluster).
+-- ARGV: claim, weight and ttl (ms) of each; run id and ms of a quarantine, if there is a guard; for
+--       how many ms the keys are kept; flags (g: guard, c: Cluster).
 -- Answers {now, number, ttl, …}: two of each; one that was refused: 0, why.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local guarded = string.find(ARGV[#ARGV], 'g', 1, true)
 local count = #KEYS - (guarded and 1 or 0)
+local keep_us = ARGV[#ARGV - 1] * 1000
 local answers, rest = { now }, nil
 
 -- The short path: whoever has all of it, and nobody waits.
@@ -19,7 +20,7 @@ for i = 1, count do
     local ends = now + ttl * 1000
     if begins == 0x680101 and claim == ARGV[3 * i - 2] and standing == 2 and expires > now
       and weight == tonumber(ARGV[3 * i - 1])
-      and ends + (lock_delay + 86400000) * 1000 <= kept_until then
+      and ends + lock_delay * 1000 + keep_us <= kept_until then
       call('HSET', KEYS[i], 's', string.sub(text, 1, 40) .. struct.pack('>I8c16BI4I8', ends, claim,
         2, weight, ttl) .. string.sub(text, 78))
       answers[2 * i], answers[2 * i + 1] = number, ttl
@@ -35,7 +36,7 @@ end
 if not rest and not guarded then return answers end
 
 --#include guard.lua
-local quarantine = guarded and quarantine_until(KEYS[count + 1], ARGV[#ARGV - 2], ARGV[#ARGV - 1])
+local quarantine = guarded and quarantine_until(KEYS[count + 1], ARGV[#ARGV - 3], ARGV[#ARGV - 2])
   or 0
 if not rest then return answers end
 

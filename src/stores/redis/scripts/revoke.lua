@@ -1,11 +1,13 @@
 -- KEYS: the lock; the marker, if there is a guard.
--- ARGV: flags (n: now, else at their next renewal; c: Cluster); run id and length of a quarantine.
+-- ARGV: flags (n: now, else at their next renewal; c: Cluster); for how many ms the key is kept; run
+--       id and length of a quarantine.
 -- Answers {0, now}: its holders were told; {3, now, why}: there are none; {2, now, why}.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 --#include guard.lua
-local quarantine = KEYS[2] and quarantine_until(KEYS[2], ARGV[2], ARGV[3]) or 0
+local keep_us = ARGV[2] * 1000
+local quarantine = KEYS[2] and quarantine_until(KEYS[2], ARGV[3], ARGV[4]) or 0
 --#include line.lua
 local why = open(KEYS[1], redis.pcall('HGET', KEYS[1], 's'))
 if why then return { 2, now, why } end
