@@ -41,6 +41,7 @@ struct Connection {
   Descriptor server;
   std::array<Lane, 2> lanes{Lane{&client, &server}, Lane{&server, &client}};  // by Way
   std::string opening{};  // the first piece of requests
+  bool marked = false;    // it sent what is held
   bool dead = false;
 };
 
@@ -54,7 +55,7 @@ struct Cut {
 // All that heal() undoes.
 struct Weather {
   std::array<bool, 2> held{};              // by Way
-  std::optional<std::string> held_text{};  // in an opening: both ways of its connection
+  std::optional<std::string> held_text{};  // in a request: both ways of its connection
   Millis delay{0};
   bool trickle = false;
   bool refuses = false;
@@ -86,8 +87,10 @@ class Proxy::Traffic {
   void heal() {
     if (weather.refuses) listener_.welcome();
     weather = {};
-    for (auto& connection : connections_)
+    for (auto& connection : connections_) {
+      connection.marked = false;
       for (auto& lane : connection.lanes) lane.until_cut.reset();
+    }
   }
   void reset_all() {
     for (auto& connection : connections_) connection.dead = true;
@@ -124,7 +127,8 @@ class Proxy::Traffic {
 
   bool is_held(const Connection& connection, std::size_t way) const {
     const auto& text = weather.held_text;
-    return weather.held[way] || (text && connection.opening.find(*text) != std::string::npos);
+    return weather.held[way] || connection.marked ||
+           (text && connection.opening.find(*text) != std::string::npos);
   }
 
   bool may_pass(const Connection& connection, std::size_t way, Clock::time_point now) const {
@@ -193,6 +197,8 @@ class Proxy::Traffic {
       std::string piece(bytes, static_cast<std::size_t>(count));
       if (static_cast<Way>(way) == Way::requests) {
         if (connection.opening.empty()) connection.opening = piece = rewritten(piece);
+        const auto& text = weather.held_text;
+        connection.marked |= text && piece.find(*text) != std::string::npos;
         look_for_cut(connection, piece);
       }
       lane.pieces.push_back({Clock::now() + weather.delay, piece});
@@ -302,6 +308,10 @@ void Proxy::hold() {
 
 void Proxy::hold_those(const std::string& text) {
   inside([&] { traffic_->weather.held_text = text; });
+}
+
+void Proxy::release(Way way) {
+  inside([&] { traffic_->weather.held[static_cast<std::size_t>(way)] = false; });
 }
 
 void Proxy::delay(Millis each) {

@@ -195,13 +195,15 @@ void KeepAlives::saw(std::uint64_t term) noexcept {
   break_off();
 }
 
-// The next one is asked.
+// The next one is asked. Many streams say so of one member: it is left once.
 void KeepAlives::silent(std::size_t place) noexcept {
+  const std::size_t current = connection_.current().place, members = connection_.members();
   const std::lock_guard lock(mutex_);
-  const bool led = leader_ == place;
-  if (led) leader_.reset();
-  looked_ = looked_ && !led;
-  if (!led) left_ = (left_ + 1) % connection_.members();
+  if (leader_ == place) {
+    leader_.reset();
+    looked_ = false;
+  }
+  if ((current + left_) % members == place) left_ = (left_ + 1) % members;
 }
 
 void KeepAlives::leave(std::size_t place) noexcept {

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <sstream>
 #include <stdexcept>
 
 #include "support/eventually.hpp"
@@ -37,20 +38,31 @@ std::vector<std::int64_t> numbers(const std::string& json, const std::string& fi
 }  // namespace
 
 std::string EtcdAdmin::post(const std::string& path, const std::string& body) const {
+  return ask("POST " + path, body);
+}
+
+std::string EtcdAdmin::ask(const std::string& what, const std::string& body) const {
   const auto socket = connect_to(port_);
   const timeval bound{std::chrono::floor<std::chrono::seconds>(patient).count(), 0};
   setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
-  const auto request = "POST " + path +
-                       " HTTP/1.0\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
-                       body;
+  const auto request =
+      what + " HTTP/1.0\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL);
   std::string answer;
   char bytes[16384];
   for (ssize_t size = 0; (size = receive(socket, bytes, sizeof bytes)) > 0;)
     answer.append(bytes, static_cast<std::size_t>(size));
   if (answer.find(" 200 OK") == std::string::npos)
-    throw std::runtime_error("etcd answered " + path + " with: " + answer);
+    throw std::runtime_error("etcd answered " + what + " with: " + answer);
   return answer;
+}
+
+long EtcdAdmin::figure(const std::string& start) const {
+  std::istringstream all(ask("GET /metrics", {}));
+  double sum = 0;
+  for (std::string line; std::getline(all, line);)
+    if (line.starts_with(start)) sum += std::stod(line.substr(line.rfind(' ')));
+  return static_cast<long>(sum);
 }
 
 void EtcdAdmin::clear() const {

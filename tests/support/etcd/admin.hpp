@@ -16,9 +16,12 @@ class EtcdAdmin {
   void clear() const;                                             // no key and no lease is left
   std::int64_t first_lease(const std::string& key_prefix) const;  // of the oldest key; 0: none
   void revoke(std::int64_t lease) const;  // one that is gone already is fine
+  // The sum of its figures that are so called: "grpc_server_started_total{grpc_method=\"Watch\"".
+  long figure(const std::string& start) const;
 
  private:
   std::string post(const std::string& path, const std::string& body) const;
+  std::string ask(const std::string& what, const std::string& body) const;
 
   int port_;
 };

@@ -82,15 +82,36 @@ EtcdServer& EtcdCluster::leader() {
 }
 
 EtcdServer& EtcdCluster::follower() {
+  const auto all = followers();
+  if (all.empty()) throw std::runtime_error("nobody follows");
+  return *all.front();
+}
+
+std::vector<EtcdServer*> EtcdCluster::followers() {
   const auto& first = leader();
+  std::vector<EtcdServer*> all;
   for (const auto& node : nodes_)
-    if (node->running() && node.get() != &first) return *node;
-  throw std::runtime_error("nobody follows");
+    if (node->running() && node.get() != &first) all.push_back(node.get());
+  return all;
+}
+
+void EtcdCluster::need_doors() const {
+  if (doors_.empty()) throw std::logic_error("these links have no proxies");
+}
+
+void EtcdCluster::delay(Millis each) {
+  need_doors();
+  for (const auto& door : doors_) door->delay(each);
+}
+
+void EtcdCluster::hold_those(const std::string& text) {
+  need_doors();
+  for (const auto& door : doors_) door->hold_those(text);
 }
 
 // Both ends call each other: what they say in answer to a call is a message, too.
 void EtcdCluster::cut(const EtcdServer& node) {
-  if (doors_.empty()) throw std::logic_error("these links have no proxies");
+  need_doors();
   const auto own = signature(node.status().member);
   for (std::size_t at = 0; at < nodes_.size(); ++at) {
     if (nodes_[at].get() == &node)

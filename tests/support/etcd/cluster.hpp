@@ -19,8 +19,12 @@ class EtcdCluster {
   std::vector<std::unique_ptr<EtcdServer>>& nodes() noexcept { return nodes_; }
   EtcdServer& leader();    // waits for one; if two think so, the newer
   EtcdServer& follower();  // any that is not the leader, and runs
+  std::vector<EtcdServer*> followers();
 
+  // With Links::proxied. Each stays until heal().
   void cut(const EtcdServer& node);
+  void delay(Millis each);                   // of what goes between the members, either way
+  void hold_those(const std::string& text);  // connections between them, as Proxy does
   void heal();
 
   bool agreed();  // all that run serve, and know the same leader
@@ -32,6 +36,7 @@ class EtcdCluster {
 
  private:
   EtcdServer& any_running();
+  void need_doors() const;
   void start(const EtcdOptions& options, Links links);
 
   std::vector<std::unique_ptr<EtcdServer>> nodes_;

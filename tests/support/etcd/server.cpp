@@ -155,6 +155,12 @@ EtcdServer::Status EtcdServer::status() const {
           static_cast<std::int64_t>(number_in(json, "revision"))};
 }
 
+EtcdServer::Streams EtcdServer::streams(const std::string& method) const {
+  const auto of = "{grpc_method=\"" + method + '"';
+  return {admin().figure("grpc_server_started_total" + of),
+          admin().figure("grpc_server_msg_received_total" + of)};
+}
+
 // The claim that was made first has the lock.
 void EtcdServer::end_holder(const std::string& name) const {
   end_first("holdfast/1/locks/" + percent_encoded(name) + '/');

@@ -72,6 +72,11 @@ class EtcdServer {
     std::int64_t revision = 0;
   };
   Status status() const;
+  // Of a call that goes on, as "LeaseKeepAlive": how many were begun, and what was said on them.
+  struct Streams {
+    long begun = 0, requests = 0;
+  };
+  Streams streams(const std::string& method) const;
   void clear() const { admin().clear(); }
   void end_holder(const std::string& name) const;       // of one of our locks: revokes its lease
   void end_first(const std::string& key_prefix) const;  // the lease of the oldest key there
