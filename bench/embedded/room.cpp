@@ -47,7 +47,7 @@ class Nothing final : public Backend {
     call.done({.said = Said::gone});
   }
   void guarantees(Pending<Promise>& call) noexcept override { call.done({}); }
-  void init(Pending<Answer>& call) noexcept override { call.done({.said = Said::yes}); }
+  void init(Init, Pending<Answer>& call) noexcept override { call.done({.said = Said::yes}); }
   void help(const Call* call, BootTime until, int wake) noexcept override {
     if (call) return;
     pollfd waker{wake, POLLIN, 0};

@@ -13,7 +13,7 @@ class Scene {
  public:
   Scene(const Place& place, const Options& options) : options_(options), server_(place.folder) {
     // By a process of its own, for those that fork may not have opened a store.
-    Forked(1, [&](std::size_t) { open().init().value(); }).join();
+    Forked(1, [&](std::size_t) { open().init(holdfast::Init::as_new).value(); }).join();
   }
 
   int port() const { return server_.port(); }

@@ -243,7 +243,9 @@ class Backend : public Claims {
   virtual const Traits& traits() const noexcept = 0;
   virtual Cells* cells() noexcept { return nullptr; }
   virtual void guarantees(Pending<Promise>& call) noexcept = 0;
-  virtual void init(Pending<Answer>& call) noexcept = 0;
+  // as_new: refused (busy) while the store has locks or others are connected; where a new store
+  // needs no mark it is the same as missing.
+  virtual void init(Init what, Pending<Answer>& call) noexcept = 0;
   // What `show --verbose` prints; no secrets.
   virtual void inspect(Pending<Inspection>& call) noexcept { call.done({}); }
 
@@ -280,7 +282,7 @@ struct Url {
   std::map<std::string, std::string, std::less<>> options;
 };
 
-inline constexpr std::uint32_t module_version = 2;
+inline constexpr std::uint32_t module_version = 3;
 
 struct Opening {
   const Url& url;  // without the options that every store has; an unknown one is refused

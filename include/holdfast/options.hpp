@@ -100,6 +100,12 @@ struct Stats {
   std::uint64_t handlers_threw = 0;
 };
 
+// What Store::init does.
+enum class Init : std::uint8_t {
+  missing,  // creates what the store needs and lacks: folders, tables
+  as_new,   // and declares that it has never had a lock, which its first use need not wait for then
+};
+
 // What a store promises as it is configured; `because` holds one sentence a fact.
 struct Guarantees {
   Purpose purpose = Purpose::efficiency;  // the most it can serve

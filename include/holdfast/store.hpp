@@ -68,8 +68,11 @@ class Store {
   // Tells the holders to let go; `now` takes it from them in this step.
   Result<void> revoke(LockName name, bool now = false) const;
 
-  // Marks a new store, so that its first use need not wait; creates what it needs.
-  Result<void> init() const;
+  // Creates what the store needs. Init::as_new is for a Redis server with guard=on that has never
+  // had a lock: its first use need not wait for guard_ttl. Never for one that has forgotten locks,
+  // because somebody may still hold them. busy: it has locks, or others are connected. Processes
+  // that are not connected cannot be seen.
+  Result<void> init(Init what = Init::missing) const;
 
   // No new grants; all leases are lost and released; waits for what is not yet confirmed.
   Result<void> close(Millis at_most) const;

@@ -9,6 +9,7 @@ namespace holdfast::cli {
 
 namespace exit_code {
 inline constexpr int ok = 0;
+inline constexpr int declined = 1;      // init --new asked, and was not told to go on
 inline constexpr int usage = 64;        // also a bad name or duration
 inline constexpr int unavailable = 69;  // the store does not answer
 inline constexpr int internal = 70;

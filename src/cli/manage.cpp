@@ -3,6 +3,9 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "cli/failure.hpp"
 #include "cli/holders.hpp"
 #include "cli/location.hpp"
@@ -27,6 +30,18 @@ std::string named(const std::vector<Holder>& holders) {
     text += holder.who + " (token " + std::to_string(holder.token.value) + ")";
   }
   return text;
+}
+
+// At a terminal somebody is there to be asked; elsewhere nobody is.
+bool confirmed(const std::string& what) {
+  if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) return true;
+  write_briefly(STDERR_FILENO, "holdfast: " + escaped(what + " Go on? [y/N] "));
+  char line[8];
+  ssize_t length = 0;
+  do length = ::read(STDIN_FILENO, line, sizeof line);
+  while (length < 0 && errno == EINTR);
+  const std::string_view answer(line, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  return answer == "y\n" || answer == "yes\n";
 }
 
 }  // namespace
@@ -67,7 +82,13 @@ int break_lock(const Options& options) {
 
 int init(const Options& options) {
   const auto store = open(locate(options).url).value();
-  store.init().value();
+  if (options.as_new &&
+      !confirmed(store.url() +
+                 " will count as new: nothing that it may have forgotten is waited for. While it "
+                 "has locks or other connections that is refused, but processes that are not "
+                 "connected cannot be seen, and what they hold is granted a second time."))
+    throw Failure{exit_code::declined, "declined", "nothing was done"};
+  store.init(options.as_new ? Init::as_new : Init::missing).value();
   if (options.json)
     print(JsonObject().text("store", store.url()).flag("ready", true).str() + "\n");
   else

@@ -24,6 +24,7 @@ struct Options {
   std::optional<std::string> store;
   bool json = false;
   bool force = false;
+  bool as_new = false;
   bool verbose = false;
 
   Millis ttl{30'000};

@@ -52,6 +52,7 @@ class LiveGate final : public core::Gate,
   std::stop_token lost(Hold& hold);
   void doubt(Hold& hold) noexcept;
   void close() noexcept;
+  bool in_use() noexcept;
 
   // What lock() holds until unlock(), by thread.
   void keep_for_thread(Lease lease);

@@ -185,6 +185,10 @@ std::vector<std::shared_ptr<LiveGate>> Shop::gates() {
   return all;
 }
 
+bool Shop::in_use() {
+  return std::ranges::any_of(gates(), [](const auto& gate) { return gate->in_use(); });
+}
+
 // Most locks of a program want the same: they share one wish.
 std::shared_ptr<const core::Wish> Shop::shared_wish(core::Wish wish) {
   const std::lock_guard guard(gates_mutex_);

@@ -47,6 +47,7 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   void forget(const LiveGate& gate) noexcept;
   std::shared_ptr<const core::Wish> shared_wish(core::Wish wish);
   std::vector<std::shared_ptr<LiveGate>> gates();
+  bool in_use();  // somebody in this process holds a lock of it, waits, or owes a release
 
   Error error(const std::string& name, Errc code, const core::Failure* failure) const;
   Error error(const Problem& problem) const;

@@ -238,11 +238,15 @@ Result<void> Store::revoke(LockName name, bool now) const {
                                                auto& call) { backend.revoke(whole, now, call); }));
 }
 
-Result<void> Store::init() const {
+Result<void> Store::init(Init what) const {
   if (auto error = shop_->ready()) return *error;
-  return plain(*shop_, ask_store<Answer>(*shop_, {}, [](Backend& backend, const auto&, auto& call) {
-    backend.init(call);
-  }));
+  if (what == Init::as_new && shop_->in_use())
+    return shop_->error(
+        {Errc::busy, "in_use", "this process has locks there; let go of them, and end all others"});
+  return plain(*shop_,
+               ask_store<Answer>(*shop_, {}, [what](Backend& backend, const auto&, auto& call) {
+                 backend.init(what, call);
+               }));
 }
 
 Result<void> Store::close(Millis at_most) const { return shop_->close(at_most); }

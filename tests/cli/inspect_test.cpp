@@ -175,6 +175,7 @@ TEST_F(Inspect, InitVersionAndHelp) {
   EXPECT_EQ(holdfast({"init"}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(path("locks.db")));
   EXPECT_EQ(type_in(holdfast({"init", "--json"}).out, "$.ready"), "true");
+  EXPECT_EQ(holdfast({"init", "--new"}).code, 0);  // nobody is asked where there is no terminal
   EXPECT_TRUE(holdfast({"version"}).out.starts_with("holdfast "));
   EXPECT_TRUE(holdfast({"--version"}).out.starts_with("holdfast "));
   EXPECT_EQ(holdfast({"version"}).out,

@@ -171,9 +171,9 @@ class Client {
     backend_->guarantees(call);
     return finish(call);
   }
-  Answer init() {
+  Answer init(Init what = Init::missing) {
     Recorded<Answer> call;
-    backend_->init(call);
+    backend_->init(what, call);
     return finish(call);
   }
 

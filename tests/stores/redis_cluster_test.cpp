@@ -143,7 +143,7 @@ TEST_F(RedisClusterTest, AGuardedSlotInTwoPlacesIsTriedAgainUntilTheDeadline) {
   const std::string name = "n";
   auto& from = cluster.master_of(slot(name));
   auto& to = cluster.other_master(from);
-  ASSERT_EQ(alice.init().said, Said::yes);
+  ASSERT_EQ(alice.init(Init::as_new).said, Said::yes);
   ASSERT_EQ(alice.ask(name, fresh_claim()).said, Said::yes);
   cluster.start_move(slot(name), to);
   from.client().command(
@@ -184,7 +184,7 @@ TEST_F(RedisClusterTest, WhoListensToANodeThatDiesListensToAnother) {
 TEST_F(RedisClusterTest, AFailoverStartsTheQuarantineOfEverySlotInUse) {
   cluster.set_node_timeout(1s);
   RedisStoreClient alice(cluster.url() + "?guard=on&guard_ttl=60s");
-  ASSERT_EQ(alice.init().said, Said::yes);
+  ASSERT_EQ(alice.init(Init::as_new).said, Said::yes);
   auto& old = cluster.master_of(slot("n"));
   const auto names = names_at(old, 5);
   std::vector<ClaimId> claims;

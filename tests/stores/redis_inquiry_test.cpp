@@ -1,5 +1,5 @@
 // Goal: a Redis store knows what it can promise as its server is run, keeps to that when it is
-// asked for correctness, marks a new server, and tells of its state.
+// asked for correctness, and tells of its state.
 // Method: real servers, each configured otherwise; directly against the backend.
 #include <gtest/gtest.h>
 
@@ -207,57 +207,6 @@ TEST(RedisCorrectness, EfficiencyPaysNothingForIt) {
   EXPECT_EQ(calls.count("info"), 0u);
 }
 
-// ── the guard's marker ───────────────────────────────────────────────────────────────────────────
-
-constexpr auto guarded = "?guard=on&guard_ttl=60s";
-
-TEST(RedisInit, MarksANewServerSoThatItsFirstUseNeedNotWait) {
-  const RedisServer unmarked, marked;
-  RedisStoreClient unprepared(unmarked.url() + guarded), prepared(marked.url() + guarded);
-  EXPECT_EQ(unprepared.ask("n", fresh_claim()).problem.reason, "quarantine");
-  EXPECT_EQ(prepared.init().said, Said::yes);
-  EXPECT_EQ(prepared.init().said, Said::yes);
-  EXPECT_EQ(prepared.ask("n", fresh_claim()).said, Said::yes);
-}
-
-TEST(RedisInit, DoesNotEndAQuarantine) {
-  RedisServer server;
-  RedisStoreClient client(server.url() + guarded);
-  ASSERT_EQ(client.init().said, Said::yes);
-  server.client().command({"FLUSHALL"});
-  ASSERT_EQ(client.ask("n", fresh_claim()).problem.reason, "quarantine");
-  const Answer told = client.init();
-  EXPECT_EQ(told.said, Said::no);
-  EXPECT_EQ(told.problem.reason, "quarantine");
-  EXPECT_EQ(client.ask("n", fresh_claim()).problem.reason, "quarantine");
-}
-
-TEST(RedisInit, AMarkerOfAFormerRunIsNotOfANewServer) {
-  RedisServer server({.appendfsync = "always"});
-  {
-    RedisStoreClient client(server.url() + guarded);
-    ASSERT_EQ(client.init().said, Said::yes);
-  }
-  server.restart();
-  RedisStoreClient client(server.url() + guarded);
-  EXPECT_EQ(client.init().problem.reason, "quarantine");
-}
-
-TEST(RedisInit, MarksEverySlotOfACluster) {
-  support::RedisCluster cluster;
-  RedisStoreClient client(cluster.url() + guarded);
-  ASSERT_EQ(client.init().said, Said::yes);
-  for (int i = 0; i < 100; ++i)
-    EXPECT_EQ(client.ask(std::to_string(i), fresh_claim()).said, Said::yes);
-}
-
-TEST(RedisInit, WithoutAGuardThereIsNothingToMark) {
-  RedisServer server;
-  RedisStoreClient client(server.url());
-  EXPECT_EQ(client.init().said, Said::yes);
-  EXPECT_EQ(server.client().command({"DBSIZE"}).integer, 0);
-}
-
 // ── inspect ──────────────────────────────────────────────────────────────────────────────────────
 
 std::map<std::string, std::string> inspected(Client& client) {
@@ -292,9 +241,9 @@ TEST(RedisInspection, TellsWhoTheServerIsAndWhichScriptsItHas) {
 
 TEST(RedisInspection, TellsOfTheGuard) {
   RedisServer server;
-  RedisStoreClient client(server.url() + guarded);
+  RedisStoreClient client(server.url() + "?guard=on&guard_ttl=60s");
   EXPECT_NE(inspected(client)["guard"].find("not marked yet"), std::string::npos);
-  ASSERT_EQ(client.init().said, Said::yes);
+  ASSERT_EQ(client.init(Init::as_new).said, Said::yes);
   EXPECT_EQ(inspected(client)["guard"], "on; no quarantine");
   server.client().command({"DEL", "hf:guard"});
   ASSERT_EQ(client.ask("m", fresh_claim()).problem.reason, "quarantine");

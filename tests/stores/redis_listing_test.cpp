@@ -143,7 +143,7 @@ TEST(RedisUser, OfTheDocumentationIsEnough) {
   ASSERT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
   const std::string url = "redis://locks:SECRET@127.0.0.1:" + port;
   RedisStoreClient holder(url + "/1?guard=on"), waiter(url + "/1?guard=on");
-  ASSERT_EQ(holder.init().said, Said::yes);
+  ASSERT_EQ(RedisStoreClient(server.url() + "/1?guard=on").init(Init::as_new).said, Said::yes);
   const ClaimId first = fresh_claim(), second = fresh_claim();
   server.client().command({"SCRIPT", "FLUSH"});
   ASSERT_EQ(holder.ask("n", first).said, Said::yes);

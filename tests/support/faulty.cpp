@@ -85,7 +85,7 @@ class FaultyBackend final : public Backend {
   const Traits& traits() const noexcept override { return traits_; }
   Cells* cells() noexcept override { return real_->cells(); }
   void guarantees(Pending<Promise>& call) noexcept override { real_->guarantees(call); }
-  void init(Pending<Answer>& call) noexcept override { real_->init(call); }
+  void init(Init what, Pending<Answer>& call) noexcept override { real_->init(what, call); }
   void inspect(Pending<Inspection>& call) noexcept override { real_->inspect(call); }
   void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept override {
     real_->revoke(name, now, call);

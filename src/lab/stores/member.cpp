@@ -201,7 +201,7 @@ void Member::list(std::string_view prefix, Pending<Listing>& call) noexcept {
   call.done(std::move(listing));
 }
 
-void Member::init(Pending<Answer>& call) noexcept {
+void Member::init(Init, Pending<Answer>& call) noexcept {
   Answer answer;
   answer.said = Said::yes;
   call.done(std::move(answer));

@@ -17,7 +17,7 @@ class Member final : public Backend {
   void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept override;
   void list(std::string_view prefix, Pending<Listing>& call) noexcept override;
   void guarantees(Pending<Promise>& call) noexcept override { call.done({}); }
-  void init(Pending<Answer>& call) noexcept override;
+  void init(Init what, Pending<Answer>& call) noexcept override;
   void help(const Call*, BootTime, int) noexcept override {}
 
   void told(std::string_view name, const core::Notice& notice, std::int64_t store_us);

@@ -158,7 +158,7 @@ void Remote::get(std::string_view name, Pending<Cell>& call) noexcept {
 
 void Remote::guarantees(Pending<Promise>& call) noexcept { call.done({}); }
 
-void Remote::init(Pending<Answer>& call) noexcept {
+void Remote::init(Init, Pending<Answer>& call) noexcept {
   Answer answer;
   answer.said = Said::yes;
   call.done(std::move(answer));

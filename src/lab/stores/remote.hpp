@@ -20,7 +20,7 @@ class Remote final : public Backend, public Cells {
   void swap(const Swap& swap, Pending<Cell>& call) noexcept override;
   void get(std::string_view name, Pending<Cell>& call) noexcept override;
   void guarantees(Pending<Promise>& call) noexcept override;
-  void init(Pending<Answer>& call) noexcept override;
+  void init(Init what, Pending<Answer>& call) noexcept override;
   void help(const Call*, BootTime, int) noexcept override {}  // there are no threads to lend
 
  private:

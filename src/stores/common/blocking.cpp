@@ -65,7 +65,9 @@ void Blocking::get(std::string_view name, Pending<Cell>& call) noexcept {
 void Blocking::guarantees(Pending<Promise>& call) noexcept {
   start(Started<StateGuarantees, Promise>{{}, &call});
 }
-void Blocking::init(Pending<Answer>& call) noexcept { start(Started<Init, Answer>{{}, &call}); }
+void Blocking::init(Init, Pending<Answer>& call) noexcept {
+  start(Started<CreateMissing, Answer>{{}, &call});
+}
 void Blocking::inspect(Pending<Inspection>& call) noexcept {
   start(Started<Inspect, Inspection>{{}, &call});
 }

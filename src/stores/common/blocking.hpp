@@ -29,7 +29,7 @@ class Blocking : public Backend, public Cells {
   void swap(const Swap& swap, Pending<Cell>& call) noexcept final;
   void get(std::string_view name, Pending<Cell>& call) noexcept final;
   void guarantees(Pending<Promise>& call) noexcept final;
-  void init(Pending<Answer>& call) noexcept final;
+  void init(Init what, Pending<Answer>& call) noexcept final;
   void inspect(Pending<Inspection>& call) noexcept final;
 
   void help(const Call* call, BootTime until, int wake) noexcept final;

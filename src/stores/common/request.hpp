@@ -22,7 +22,7 @@ struct Get {
   std::string_view name;
 };
 struct StateGuarantees {};
-struct Init {};
+struct CreateMissing {};
 struct Inspect {};
 
 template <class Question, class Reply, class Delivered = Reply>
@@ -46,7 +46,7 @@ class Request {
                             Started<Swap, Cell>,                                         //
                             Started<Get, Cell>,                                          //
                             Started<StateGuarantees, Promise>,                           //
-                            Started<Init, Answer>,                                       //
+                            Started<CreateMissing, Answer>,                                       //
                             Started<Inspect, Inspection>>;
 
   explicit Request(Work started);

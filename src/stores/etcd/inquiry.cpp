@@ -117,7 +117,7 @@ Flow EtcdStore::answer_guarantees(BootTime deadline, Ticket<Promise> ticket) {
 }
 
 // There is nothing to prepare; it is looked whether it serves.
-void EtcdStore::init(Pending<Answer>& call) noexcept {
+void EtcdStore::init(Init, Pending<Answer>& call) noexcept {
   courier_.start(call, [&](auto ticket) { answer_init(in_time(call), std::move(ticket)); });
 }
 

@@ -39,7 +39,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void get(std::string_view name, Pending<Cell>& call) noexcept override;
 
   void guarantees(Pending<Promise>& call) noexcept override;
-  void init(Pending<Answer>& call) noexcept override;
+  void init(Init what, Pending<Answer>& call) noexcept override;
   void inspect(Pending<Inspection>& call) noexcept override;
   void close(BootTime until) noexcept override;  // revokes the leases that are ready to be used
   void help(const Call* call, BootTime until, int wake) noexcept override {

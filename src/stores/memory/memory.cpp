@@ -85,7 +85,7 @@ class MemoryStore final : public Backend, public Cells {
                                       "time is counted on the boot clock, which nobody sets"}};
     call.done(std::move(promise));
   }
-  void init(Pending<Answer>& call) noexcept override {
+  void init(Init, Pending<Answer>& call) noexcept override {
     Answer answer;
     answer.said = Said::yes;
     answer.store_us = now_us();

@@ -126,11 +126,12 @@ std::string fresh_channel() {
   return channel;
 }
 
-// As `CLIENT LIST` shows it.
-std::string client_name() {
+// As `CLIENT LIST` shows it. The channel makes it this store's own.
+std::string client_name(const std::string& channel) {
   char host[65] = {};
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  std::string name = "holdfast-" + std::string(host) + "-" + std::to_string(::getpid());
+  std::string name = std::string(client_prefix) + host + "-" + std::to_string(::getpid()) + "-" +
+                     channel.substr(channel.rfind(':') + 1);
   for (char& c : name)
     if (c <= ' ' || c > '~') c = '_';
   return name;
@@ -141,7 +142,7 @@ std::string client_name() {
 bool read_options(const Url& url, Options& options, Problem& problem) {
   if (!read_url(problem, [&] { Reading(url).read(options); })) return false;
   options.setting.channel = fresh_channel();
-  options.client_name = client_name();
+  options.client_name = client_name(options.setting.channel);
   return true;
 }
 

@@ -31,6 +31,9 @@ struct Login {
   std::string password;
 };
 
+// How the name of every connection of holdfast begins.
+inline constexpr std::string_view client_prefix = "holdfast-";
+
 struct Options {
   static constexpr int majority = -1, all = -2;  // of wait_replicas
 
@@ -42,7 +45,7 @@ struct Options {
   int database = 0;
   std::shared_ptr<net::TlsContext> tls;  // null: none
   int wait_replicas = 0;
-  std::string client_name;
+  std::string client_name;  // of this open store alone
   Setting setting;
 };
 

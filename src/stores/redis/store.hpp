@@ -34,7 +34,7 @@ class RedisStore final : public Backend, public Cells, private Listener {
   void get(std::string_view name, Pending<Cell>& call) noexcept override;
 
   void guarantees(Pending<Promise>& call) noexcept override;
-  void init(Pending<Answer>& call) noexcept override;
+  void init(Init what, Pending<Answer>& call) noexcept override;
   void inspect(Pending<Inspection>& call) noexcept override;
   void help(const Call* call, BootTime until, int wake) noexcept override {
     exchange_.help(call, until, wake);

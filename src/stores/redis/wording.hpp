@@ -55,7 +55,7 @@ bool read_describe(const Reply& reply, std::string_view name, std::vector<Holder
 
 // ── the amnesia guard ────────────────────────────────────────────────────────────────────────────
 enum class Marking : std::uint8_t {
-  first,  // `holdfast init`: no quarantine if this server has no marker yet
+  first,  // `holdfast init --new`: no quarantine if this server has no marker yet
   touch,  // as every other script: missing or of another run, a quarantine begins
   look,   // changes nothing
 };

@@ -108,7 +108,7 @@ void Serving::operator()(const Swap& swap, Cell& reply) {
 
 void Serving::operator()(const Get& get, Cell& reply) { reply = stores::get(cell(get.name)); }
 
-void Serving::operator()(const Init&, Answer& reply) {
+void Serving::operator()(const CreateMissing&, Answer& reply) {
   reply.said = Said::yes;
   reply.store_us = now_us_;
 }

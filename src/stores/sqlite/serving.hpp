@@ -38,7 +38,7 @@ class Serving {
   void operator()(const Swap& swap, Cell& reply);
   void operator()(const Get& get, Cell& reply);
   void operator()(const StateGuarantees& state, Promise& reply);
-  void operator()(const Init& init, Answer& reply);
+  void operator()(const CreateMissing& create, Answer& reply);
   void operator()(const Inspect& inspect, Inspection& reply);
 
  private:

@@ -66,7 +66,7 @@ void ZooKeeperStore::get(std::string_view name, Pending<Cell>& call) noexcept {
 void ZooKeeperStore::guarantees(Pending<Promise>& call) noexcept {
   courier_.start(call, [&](auto ticket) { state_guarantees(ticket); });
 }
-void ZooKeeperStore::init(Pending<Answer>& call) noexcept {
+void ZooKeeperStore::init(Init, Pending<Answer>& call) noexcept {
   courier_.start(call, [&](auto ticket) { make_folders(ticket); });
 }
 void ZooKeeperStore::inspect(Pending<Inspection>& call) noexcept {

@@ -28,7 +28,7 @@ class ZooKeeperStore final : public Backend, public Cells {
   void swap(const Swap& swap, Pending<Cell>& call) noexcept override;
   void get(std::string_view name, Pending<Cell>& call) noexcept override;
   void guarantees(Pending<Promise>& call) noexcept override;
-  void init(Pending<Answer>& call) noexcept override;
+  void init(Init what, Pending<Answer>& call) noexcept override;
   void inspect(Pending<Inspection>& call) noexcept override;
   void help(const Call* call, BootTime until, int wake) noexcept override {
     courier_.help(call, until, wake);

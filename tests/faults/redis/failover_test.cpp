@@ -21,7 +21,7 @@ TEST_F(RedisFailover, S06ToAReplicaThatLacksTheLockIsGuarded) {
   SkewedClock clock;  // of the servers; the sentinels have the real one
   RedisReplicas redis{never_by_themselves, {.environment = clock.environment()}};
   const std::string url = redis.url() + "?guard=on&guard_ttl=40s";
-  ASSERT_TRUE(succeeded(open(url)->init()));
+  ASSERT_TRUE(succeeded(open(url)->init(Init::as_new)));
   auto& old = redis.master();
   const Watched alice(url);
   auto lease = alice.take(name, {});

@@ -64,7 +64,7 @@ TEST_F(RedisForgets, S02AllAtARestartAndTheHolderIsTold) {
 }
 
 TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
-  ASSERT_TRUE(succeeded(open(guarded)->init()));
+  ASSERT_TRUE(succeeded(open(guarded)->init(Init::as_new)));
   Owner alice(guarded, name);
   server.restart(RedisServer::Data::gone);
   const auto bob = open(guarded).value();
@@ -136,7 +136,7 @@ TEST_F(RedisForgets, S03AllByFlushallWithWaitersInLine) {
 }
 
 TEST_F(RedisForgets, S03AllByFlushallAndTheGuardKeepsWaitersOut) {
-  ASSERT_TRUE(succeeded(open(guarded)->init()));
+  ASSERT_TRUE(succeeded(open(guarded)->init(Init::as_new)));
   const Owner alice(guarded, name);
   // So short a ttl that they ask again within 4 s, before alice does.
   Waiters waiters(guarded, name, alice.lease, {.ttl = 6s});
