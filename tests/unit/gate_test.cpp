@@ -191,6 +191,21 @@ TEST_F(GateTest, ADebtToASessionIsNotForgivenByTime) {
   EXPECT_EQ(process(0).debts(), 0U);
 }
 
+// A server that stood still may do it long after its ttl, so the withdrawal is still owed then.
+TEST_F(GateTest, ADoubtfulDebtIsNotForgivenByItsTtl) {
+  world.faults.lost_replies = 100;
+  auto& client = want(0, exclusive(), Millis(600));
+  pass(seconds(1));
+  EXPECT_FALSE(client.hold);
+  world.faults = {};
+  world.faults.lost_requests = 100;
+  pass(2 * Nanos(exclusive()->ttl));
+  EXPECT_EQ(process(0).debts(), 1U);
+  world.faults = {};
+  pass(seconds(5));
+  EXPECT_EQ(process(0).debts(), 0U);
+}
+
 TEST_F(GateTest, ASessionInDoubtIsARiskOnceAndProvenASafetyOnce) {
   world.terms.traits.validity = Validity::session;
   auto& client = want(0);

@@ -1,9 +1,12 @@
 // Servers that end connections or let them wait (S15, S17).
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <thread>
 
 #include "faults/redis/on_redis.hpp"
+#include "stores/redis/keys.hpp"
 #include "support/files.hpp"
 #include "support/skewed_clock.hpp"
 
@@ -62,31 +65,103 @@ TEST_F(RedisConnections, S15KilledAgainAndAgain) {
   EXPECT_EQ(holding(alice.store, name), 1);
 }
 
-TEST_F(RedisConnections, S17PausedForTwiceTheTtl) {
-  const Watched alice(server.url()), bob(server.url());
-  ASSERT_TRUE(succeeded(bob.take("to/connect", {})));
-  auto lease = alice.take(name, {});
-  ASSERT_TRUE(succeeded(lease));
-  const auto lost = lease->lost();
-  constexpr Millis pause = 60s;
-  redis.command({"CLIENT", "PAUSE", std::to_string(pause.count()), "ALL"});
-  // What is asked for meanwhile is done by the server when nobody wants it any more.
-  EXPECT_TRUE(
-      failed(bob.store.lock("wanted", long_lived).try_acquire_for(800ms), Errc::unavailable));
-  jump(past_ttl);
-  EXPECT_EQ(alice.why_lost(name), "expired");
-  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
-  EXPECT_FALSE(lease->valid());
-  EXPECT_TRUE(failed(lease->release(), Errc::lost));
-  clock.set_ahead(pause + 1s);
-  redis.command({"PING"});  // answered when the pause is over
-  EXPECT_TRUE(eventually([&] { return bob.store.stats().debts == 0; }));
-  EXPECT_TRUE(eventually([&] { return alice.store.stats().debts == 0; }));
-  EXPECT_TRUE(eventually_nothing_left(bob.store, "wanted"));
-  EXPECT_TRUE(eventually_nothing_left(bob.store, name));
-  EXPECT_TRUE(succeeded(take_at_once(alice.store, "wanted")));
-  EXPECT_TRUE(succeeded(take_at_once(bob.store, name)));
+// A URL, and how a connection by it begins: with a database, a password or TLS there is something
+// that the server must answer before it can be asked for a lock.
+struct Way {
+  const char* name;
+  RedisOptions (*options)();
+  std::string (*url)(const RedisServer& server);
+  const char* database = "0";
+};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+class RedisStandstill : public OnRedis, public testing::WithParamInterface<Way> {
+ protected:
+  static constexpr Millis frozen = 2 * held_long;
+
+  RedisStandstill() { redis.command({"SELECT", GetParam().database}); }
+  std::string url() const { return GetParam().url(server); }
+  // Nobody has it, as the server keeps it (src/stores/redis/scripts/line.lua): there is a number
+  // alone, or a list with nothing taken.
+  bool free_at_server(const std::string& of) {
+    const auto state = redis.command({"HGET", stores::redis::lock_key(of), "s"}).text;
+    return state.size() < 36 || state[2] == 0 ||
+           (state[2] == 2 && state.substr(32, 4) == std::string(4, '\0'));
+  }
+  // What was asked for meanwhile is done by the server when nobody wants it any more.
+  void nothing_stays(const std::function<void()>& freeze, const std::function<void()>& thaw) {
+    const Watched alice(url()), bob(url());
+    ASSERT_TRUE(succeeded(bob.take("to/connect", {})));
+    auto lease = alice.take(name, long_lived);
+    ASSERT_TRUE(succeeded(lease));
+    const auto lost = lease->lost();
+    freeze();
+    // Longer than bob trusts in a silent connection.
+    const auto ask = [&](const char* of) {
+      return bob.store.lock(of, long_lived).try_acquire_for(2s);
+    };
+    auto wanted = std::async(std::launch::async, ask, "wanted");
+    EXPECT_TRUE(failed(ask("unwanted"), Errc::unavailable));
+    EXPECT_TRUE(failed(wanted.get(), Errc::unavailable));
+    const auto renewals = alice.store.stats().renewals;
+    jump(frozen / 4);
+    EXPECT_TRUE(eventually([&] { return alice.store.stats().renewals > renewals; }));
+    jump(frozen - frozen / 4);
+    EXPECT_EQ(alice.why_lost(name), "expired");
+    EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+    EXPECT_FALSE(lease->valid());
+    EXPECT_TRUE(failed(lease->release(), Errc::lost));
+
+    clock.set_ahead(frozen + 1s);
+    thaw();
+    redis.command({"PING"});  // answered when it goes on
+    EXPECT_TRUE(succeeded(take_at_once(bob.store, "wanted"))) << "it waits for its own orphan";
+    for (const Watched* each : {&alice, &bob})
+      EXPECT_TRUE(eventually([&] { return each->store.stats().debts == 0; }));
+    const Store carol = open(url()).value();
+    for (const std::string each : {"wanted", "unwanted", name.c_str()}) {
+      EXPECT_TRUE(free_at_server(each)) << each;
+      EXPECT_TRUE(succeeded(carol.lock(each).try_acquire())) << each;
+    }
+  }
+
+  SkewedClock clock;  // the server's
+  RedisServer server{with_clock()};
+  RedisClient redis = server.client();
+
+ private:
+  RedisOptions with_clock() const {
+    auto options = GetParam().options();
+    options.environment = clock.environment();
+    return options;
+  }
+};
+
+TEST_P(RedisStandstill, S17PausedForTwiceTheTtl) {
+  nothing_stays(
+      [&] {
+        redis.command({"CLIENT", "PAUSE", std::to_string(frozen.count()), "ALL"});
+      },
+      [] {});
 }
+
+TEST_P(RedisStandstill, S17StoppedForTwiceTheTtl) {
+  nothing_stays([&] { server.stop(); }, [&] { server.resume(); });
+}
+
+const Way ways[] = {
+    {"plain", [] { return RedisOptions{}; }, [](const RedisServer& at) { return at.url(); }},
+    {"database", [] { return RedisOptions{}; },
+     [](const RedisServer& at) { return at.url() + "/1"; }, "1"},
+    {"password", [] { return RedisOptions{.password = "secret"}; },
+     [](const RedisServer& at) { return "redis://:secret@" + at.address(); }},
+    {"tls", [] { return RedisOptions{.tls = authority().issue(loopback_names)}; },
+     [](const RedisServer& at) { return at.tls_url(); }},
+    {"unix_socket", [] { return RedisOptions{.unix_socket = true}; },
+     [](const RedisServer& at) { return at.unix_url(); }},
+};
+INSTANTIATE_TEST_SUITE_P(Urls, RedisStandstill, testing::ValuesIn(ways),
+                         [](const auto& way) { return std::string(way.param.name); });
 
 }  // namespace
 }  // namespace holdfast
