@@ -18,6 +18,11 @@ SqliteClient::SqliteClient(const std::string& file) {
 
 SqliteClient::~SqliteClient() { sqlite3_close(database_); }
 
+void SqliteClient::run(const std::string& statement) const {
+  if (sqlite3_exec(database_, statement.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    fail(statement);
+}
+
 int SqliteClient::change(const std::string& statement, const std::string& parameter) const {
   sqlite3_stmt* const step = prepared(statement, parameter);
   const bool done = sqlite3_step(step) == SQLITE_DONE;
@@ -33,6 +38,20 @@ std::int64_t SqliteClient::number(const std::string& query, const std::string& p
   sqlite3_finalize(step);
   if (!found) fail(query);
   return number;
+}
+
+std::vector<std::string> SqliteClient::texts(const std::string& query,
+                                             const std::string& parameter) const {
+  sqlite3_stmt* const step = prepared(query, parameter);
+  std::vector<std::string> texts;
+  int said = SQLITE_DONE;
+  while ((said = sqlite3_step(step)) == SQLITE_ROW) {
+    const auto* const text = reinterpret_cast<const char*>(sqlite3_column_text(step, 0));
+    texts.emplace_back(text != nullptr ? text : "");
+  }
+  sqlite3_finalize(step);
+  if (said != SQLITE_DONE) fail(query);
+  return texts;
 }
 
 sqlite3_stmt* SqliteClient::prepared(const std::string& statement,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -16,10 +17,13 @@ class SqliteClient {
   SqliteClient(const SqliteClient&) = delete;
   SqliteClient& operator=(const SqliteClient&) = delete;
 
+  void run(const std::string& statement) const;
   // How many rows it changed. What stands for "?" in it is given as text.
   int change(const std::string& statement, const std::string& parameter) const;
   // The number in its first row, which must exist.
   std::int64_t number(const std::string& query, const std::string& parameter) const;
+  // The first column of all its rows.
+  std::vector<std::string> texts(const std::string& query, const std::string& parameter) const;
 
  private:
   sqlite3_stmt* prepared(const std::string& statement, const std::string& parameter) const;

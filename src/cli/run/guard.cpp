@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <exception>
+#include <optional>
 
 #include "cli/failure.hpp"
 #include "cli/output.hpp"
@@ -41,14 +42,15 @@ Guard::Guard(Job& job, int line)
 
 int Guard::run() {
   auto lease = acquire();
-  if (signal_ != 0) {
-    (void)store_.close(clear_up_within);  // a lease that came after all ends here too
-    return exit_code::by_signal + signal_;
-  }
-  if (lease) return Hold(job_, line_, store_, std::move(*lease), paused_).run();
-  const auto failure = failure_of(lease.error());
-  if (failure.code == exit_code::busy) tell(job_, "busy");
-  throw failure;
+  if (lease && signal_ == 0) return Hold(job_, line_, store_, std::move(*lease), paused_).run();
+  std::optional<Failure> failure;
+  if (signal_ == 0) failure = failure_of(lease.error());
+  if (failure && failure->code == exit_code::busy) tell(job_, "busy");
+  // This process ends without exit(), so nobody waits later until the place in line is given up. A
+  // lease that came in spite of the signal ends here too.
+  (void)store_.close(clear_up_within);
+  if (failure) throw *failure;
+  return exit_code::by_signal + signal_;
 }
 
 Result<Lease> Guard::acquire() {

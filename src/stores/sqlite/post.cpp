@@ -118,7 +118,9 @@ Post::Post(const Site& site, const Life& life) : own_(socket_name(life.party()))
     socket_ = {};
 }
 
-Post::~Post() {
+Post::~Post() { retire(); }
+
+void Post::retire() const noexcept {
   if (socket_) unlinkat(folder_.get(), own_.c_str(), 0);
 }
 

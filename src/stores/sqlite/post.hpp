@@ -36,6 +36,8 @@ class Post {
   Post& operator=(const Post&) = delete;
 
   int descriptor() const noexcept { return socket_.get(); }  // -1: no messages
+  // Removes our name from the folder, so that no message comes any more.
+  void retire() const noexcept;
   void send(const core::Party& to, const Message& message) const noexcept;
   // False when nothing more is there; a message that made no sense gives true and nothing.
   bool receive(std::optional<Message>& message) const;

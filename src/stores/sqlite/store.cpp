@@ -41,6 +41,7 @@ class SqliteStore final : public Blocking {
   const Traits& traits() const noexcept override { return sqlite_traits; }
   Cells* cells() noexcept override { return this; }
   int readable() const noexcept override { return messages(); }
+  void close(BootTime until) noexcept override;
 
  private:
   void run(std::span<Request> batch) noexcept override;
@@ -69,6 +70,11 @@ SqliteStore::~SqliteStore() {
   if (epoch_ != detail::fork_epoch()) return;
   const AtWork at_work;
   delete session_.load(std::memory_order_acquire);
+}
+
+// A process that ends does not always come to the destructor.
+void SqliteStore::close(BootTime) noexcept {
+  if (const Session* const open = session_.load(std::memory_order_acquire)) open->post.retire();
 }
 
 // So long a batch waits for another process's transaction at most. What has time left comes again,
