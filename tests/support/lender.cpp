@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -24,9 +25,10 @@
 namespace holdfast::support {
 namespace {
 
-// They talk in messages: "lend ROW", "restart", "end NAME" and "return", answered by "ok TEXT" or
-// "no TEXT". A loan ends with its connection as well.
+// They talk in messages: "lend ROW", "restart", "end NAME", "left NAME", "clients" and "return",
+// answered by "ok TEXT" or "no TEXT". A loan ends with its connection as well.
 constexpr auto lend_word = "lend ", restart_word = "restart", end_word = "end ";
+constexpr auto left_word = "left ", clients_word = "clients";
 constexpr auto return_word = "return", ok_word = "ok ", no_word = "no ";
 constexpr Millis linger{15'000};
 constexpr int most_loans = 64;
@@ -65,6 +67,19 @@ std::string receive_message(const Descriptor& socket) {  // empty: the other sid
   return text;
 }
 
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text += line + '\n';
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream all(text);
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  return lines;
+}
+
 class Loan : public Site {
  public:
   Loan(Descriptor lender, std::string url) : lender_(std::move(lender)), url_(std::move(url)) {}
@@ -76,12 +91,18 @@ class Loan : public Site {
   std::string url() const override { return url_; }
   void restart() override { order(restart_word); }
   void end_holder(const std::string& name) override { order(end_word + name); }
+  std::vector<std::string> left_of(const std::string& name) override {
+    return lines_of(order(left_word + name));
+  }
+  std::vector<std::string> left_of_clients() override { return lines_of(order(clients_word)); }
 
  private:
-  void order(const std::string& what) {
+  std::string order(const std::string& what) {
     send_message(lender_, what);
-    if (const auto answer = receive_message(lender_); !answer.starts_with(ok_word))
+    const auto answer = receive_message(lender_);
+    if (!answer.starts_with(ok_word))
       throw std::runtime_error("the lender could not do it: " + what + ": " + answer);
+    return answer.substr(std::strlen(ok_word));
   }
   Descriptor lender_;
   std::string url_;
@@ -152,6 +173,12 @@ class Lender {
         site->end_holder(message.substr(std::strlen(end_word)));
         return send_message(tenant, ok_word);
       }
+      if (message.starts_with(left_word) && site) {
+        const auto left = site->left_of(message.substr(std::strlen(left_word)));
+        return send_message(tenant, ok_word + joined(left));
+      }
+      if (message == clients_word && site)
+        return send_message(tenant, ok_word + joined(site->left_of_clients()));
     } catch (const std::exception& error) {
       return send_message(tenant, std::string(no_word) + error.what());
     }

@@ -18,6 +18,9 @@ class MemorySite : public Site {
  public:
   std::string url() const override { return "memory:" + world_; }
   void end_holder(const std::string&) override { jump(past_ttl); }
+  // It is nowhere but in the library.
+  std::vector<std::string> left_of(const std::string&) override { return {}; }
+  std::vector<std::string> left_of_clients() override { return {}; }
 
  private:
   static std::string fresh() {
@@ -38,6 +41,25 @@ class SqliteSite : public Site {
             std::to_string(granted),
         name);
     if (ended == 0) throw std::runtime_error("nobody holds " + name);
+  }
+  std::vector<std::string> left_of(const std::string& name) override {
+    if (!std::filesystem::exists(file())) return {};
+    const auto now_us =
+        std::chrono::duration_cast<std::chrono::microseconds>(BootClock::now().time_since_epoch());
+    return SqliteClient(file()).texts(
+        "SELECT CASE standing WHEN 0 THEN 'a waiter' WHEN 1 THEN 'a holder' ELSE 'a mark' END"
+        " FROM claims WHERE name = CAST(?1 AS BLOB)"
+        " UNION ALL SELECT 'a lock_delay' FROM names"
+        " WHERE name = CAST(?1 AS BLOB) AND delay_until_us > " +
+            std::to_string(now_us.count()),
+        name);
+  }
+  std::vector<std::string> left_of_clients() override {
+    std::vector<std::string> sockets;
+    std::error_code no_folder;
+    for (const auto& each : std::filesystem::directory_iterator(file() + "-sock", no_folder))
+      sockets.push_back("the socket " + each.path().filename().string());
+    return sockets;
   }
 
  private:

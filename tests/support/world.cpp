@@ -32,6 +32,21 @@ const Traits& World::traits() {
   return *traits_;
 }
 
+testing::AssertionResult World::nothing_left(const std::string& name) {
+  return nothing_left_but({}, name);
+}
+
+testing::AssertionResult World::nothing_left_but(std::string_view what, const std::string& name) {
+  std::vector<std::string> left;
+  const auto nothing = [&] {
+    left = left_of(name);
+    std::erase(left, what);
+    return left.empty();
+  };
+  if (eventually(nothing)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "left of " << name << ": " << testing::PrintToString(left);
+}
+
 // Some stores see that a process died, and do without us: an ask makes them look. Where it still
 // holds the name after that, nobody else does.
 bool World::bury(pid_t killed, const std::string& name, const std::function<void()>& wake) {

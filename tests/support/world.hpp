@@ -29,6 +29,8 @@ class Site {
   virtual void restart() {}
   // See World.
   virtual void end_holder(const std::string& name) = 0;
+  virtual std::vector<std::string> left_of(const std::string& name) = 0;
+  virtual std::vector<std::string> left_of_clients() = 0;
   // Makes it as good as new for the next test; throws if it is not.
   virtual void clear() {}
 };
@@ -71,6 +73,18 @@ class World {
   // Where a lease ends by a clock, that clock goes ahead by `past_ttl`: leases of up to 30 s are
   // over. No message tells those who wait on such a store; jump() their clock, and they ask again.
   void end_holder(const std::string& name) { site_->end_holder(name); }
+  // What the store keeps of this name, read with the store's own client and not with ours: a text
+  // for each claim, marker and mark, for a lock_delay that runs, and for a folder that has nothing
+  // in it. The last number of a name, which is kept on purpose, does not count. Of a store that is
+  // nowhere but in the library (memory) nothing can be read.
+  std::vector<std::string> left_of(const std::string& name) { return site_->left_of(name); }
+  // What it keeps of its clients: sessions, leases, channels. Those that are open have some.
+  std::vector<std::string> left_of_clients() { return site_->left_of_clients(); }
+  // In the end: what a client withdraws may still be on its way.
+  testing::AssertionResult nothing_left(const std::string& name);
+  // The same, but for what stays for a while on purpose: "a mark" of a doubtful withdrawal, for its
+  // ttl, or "a lock_delay".
+  testing::AssertionResult nothing_left_but(std::string_view what, const std::string& name);
   // A process was killed. What it holds of this name ends at the store, now or when its turn comes,
   // and `wake` makes the others ask again. False if it is still listed there in the end.
   bool bury(

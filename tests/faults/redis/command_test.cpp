@@ -6,6 +6,7 @@
 #include "cli/cli.hpp"
 #include "support/evil_server.hpp"
 #include "support/proxy.hpp"
+#include "support/redis/left.hpp"
 #include "support/results.hpp"
 
 namespace holdfast::cli_test {
@@ -62,6 +63,19 @@ TEST_F(RedisCommandLine, N02Silence) {
   expect_unavailable_in_silence(behind_proxy());
   proxy.heal();
   EXPECT_TRUE(eventually_nothing_left(open(server.url()).value(), "x"));
+}
+
+// What its lease would have kept: the place in line of a process that is gone already.
+TEST_F(RedisCommandLine, AWaitThatTimedOutLeavesNothing) {
+  const auto alice = open(server.url()).value();
+  const auto held = alice.lock("x", {.ttl = held_long}).acquire();
+  ASSERT_TRUE(succeeded(held));
+  const auto its = left_in(server.client(), "x");
+  ASSERT_EQ(its.size(), 1U);
+  for (const auto* wait : {"0s", "300ms"}) {
+    EXPECT_EQ(run(server.url(), {"--wait", wait}).code, 75);
+    EXPECT_EQ(left_in(server.client(), "x"), its) << wait;
+  }
 }
 
 class RedisCommandLineClock : public RedisCommandLine {};

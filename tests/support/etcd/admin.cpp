@@ -26,6 +26,31 @@ std::string base64(const std::string& bytes) {
   return out;
 }
 
+std::string from_base64(const std::string& text) {
+  const auto value_of = [](char digit) -> unsigned {
+    if (digit >= 'A' && digit <= 'Z') return static_cast<unsigned>(digit - 'A');
+    if (digit >= 'a' && digit <= 'z') return static_cast<unsigned>(digit - 'a') + 26;
+    if (digit >= '0' && digit <= '9') return static_cast<unsigned>(digit - '0') + 52;
+    return digit == '+' ? 62 : 63;
+  };
+  std::string bytes;
+  unsigned bits = 0, count = 0;
+  for (const char digit : text) {
+    if (digit == '=') break;
+    bits = bits << 6 | value_of(digit);
+    if ((count += 6) < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 0xFF);
+  }
+  return bytes;
+}
+
+std::string range_of(const std::string& prefix) {
+  auto end = prefix;
+  ++end.back();
+  return R"({"key":")" + base64(prefix) + R"(","range_end":")" + base64(end) + '"';
+}
+
 // The gateway writes 64-bit numbers as strings: "ID":"7587856…".
 std::vector<std::int64_t> numbers(const std::string& json, const std::string& field) {
   std::vector<std::int64_t> all;
@@ -65,19 +90,32 @@ long EtcdAdmin::figure(const std::string& start) const {
   return static_cast<long>(sum);
 }
 
+std::vector<std::int64_t> EtcdAdmin::leases() const {
+  return numbers(post("/v3/lease/leases", "{}"), "ID");
+}
+
+std::vector<std::string> EtcdAdmin::keys(const std::string& prefix) const {
+  constexpr std::string_view head = "\"key\":\"";
+  const auto answer = post("/v3/kv/range", range_of(prefix) + R"(,"keys_only":true})");
+  std::vector<std::string> keys;
+  for (auto at = answer.find(head); at != answer.npos; at = answer.find(head, at + 1)) {
+    const auto begin = at + head.size();
+    keys.push_back(from_base64(answer.substr(begin, answer.find('"', begin) - begin)));
+  }
+  return keys;
+}
+
 void EtcdAdmin::clear() const {
-  for (const auto lease : numbers(post("/v3/lease/leases", "{}"), "ID")) revoke(lease);
+  for (const auto lease : leases()) revoke(lease);
   const auto zero = base64(std::string(1, '\0'));  // as a range: every key
   post("/v3/kv/deleterange", R"({"key":")" + zero + R"(","range_end":")" + zero + R"("})");
 }
 
 std::int64_t EtcdAdmin::first_lease(const std::string& key_prefix) const {
-  auto end = key_prefix;
-  ++end.back();
-  const auto found = numbers(
-      post("/v3/kv/range", R"({"key":")" + base64(key_prefix) + R"(","range_end":")" + base64(end) +
-                               R"(","sort_target":"CREATE","sort_order":"ASCEND"})"),
-      "lease");
+  const auto found =
+      numbers(post("/v3/kv/range",
+                   range_of(key_prefix) + R"(,"sort_target":"CREATE","sort_order":"ASCEND"})"),
+              "lease");
   return found.empty() ? 0 : found.front();
 }
 

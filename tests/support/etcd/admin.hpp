@@ -18,6 +18,8 @@ class EtcdAdmin {
   void revoke(std::int64_t lease) const;  // one that is gone already is fine
   // The sum of its figures that are so called: "grpc_server_started_total{grpc_method=\"Watch\"".
   long figure(const std::string& start) const;
+  std::vector<std::string> keys(const std::string& prefix) const;
+  std::vector<std::int64_t> leases() const;
 
  private:
   std::string post(const std::string& path, const std::string& body) const;

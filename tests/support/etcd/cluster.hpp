@@ -33,6 +33,8 @@ class EtcdCluster {
   // By any of them, because each asks the leader, and to find out who leads takes long.
   void clear() { any_running().clear(); }
   void end_holder(const std::string& name) { any_running().end_holder(name); }
+  std::vector<std::string> left_of(const std::string& name) { return any_running().left_of(name); }
+  std::vector<std::int64_t> leases() { return any_running().leases(); }
 
  private:
   EtcdServer& any_running();

@@ -15,6 +15,10 @@ constexpr auto answer_file = "etcdctl.out";
 
 std::string loopback(int port) { return "127.0.0.1:" + std::to_string(port); }
 
+std::string prefix_of(const std::string& name) {
+  return "holdfast/1/locks/" + percent_encoded(name) + '/';
+}
+
 // The first number of that name in a flat piece of JSON; 0 if there is none.
 std::uint64_t number_in(const std::string& json, const std::string& name) {
   const auto field = '"' + name + "\":";
@@ -162,8 +166,10 @@ EtcdServer::Streams EtcdServer::streams(const std::string& method) const {
 }
 
 // The claim that was made first has the lock.
-void EtcdServer::end_holder(const std::string& name) const {
-  end_first("holdfast/1/locks/" + percent_encoded(name) + '/');
+void EtcdServer::end_holder(const std::string& name) const { end_first(prefix_of(name)); }
+
+std::vector<std::string> EtcdServer::left_of(const std::string& name) const {
+  return admin().keys(prefix_of(name));
 }
 
 void EtcdServer::end_first(const std::string& key_prefix) const {

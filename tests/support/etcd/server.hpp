@@ -78,7 +78,9 @@ class EtcdServer {
   };
   Streams streams(const std::string& method) const;
   void clear() const { admin().clear(); }
-  void end_holder(const std::string& name) const;       // of one of our locks: revokes its lease
+  void end_holder(const std::string& name) const;  // of one of our locks: revokes its lease
+  std::vector<std::string> left_of(const std::string& name) const;  // keys of one of our locks
+  std::vector<std::int64_t> leases() const { return admin().leases(); }
   void end_first(const std::string& key_prefix) const;  // the lease of the oldest key there
 
  private:

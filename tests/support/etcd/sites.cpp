@@ -13,6 +13,14 @@ class EtcdSite : public Site {
   void restart() override { servers_.restart(); }
   void clear() override { servers_.clear(); }
   void end_holder(const std::string& name) override { servers_.end_holder(name); }
+  std::vector<std::string> left_of(const std::string& name) override {
+    return servers_.left_of(name);
+  }
+  std::vector<std::string> left_of_clients() override {
+    std::vector<std::string> left;
+    for (const auto lease : servers_.leases()) left.push_back("the lease " + std::to_string(lease));
+    return left;
+  }
 
  private:
   Servers servers_;

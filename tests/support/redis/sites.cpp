@@ -1,6 +1,7 @@
 #include "support/redis/sites.hpp"
 
 #include "support/redis/cluster.hpp"
+#include "support/redis/left.hpp"
 #include "support/redis/replicas.hpp"
 #include "support/skewed_clock.hpp"
 
@@ -35,6 +36,10 @@ class SingleRedis : public Timed {
     redis.command({"FLUSHALL"});
     redis.command({"SCRIPT", "FLUSH"});
   }
+  std::vector<std::string> left_of(const std::string& name) override {
+    return left_in(server_.client(), name);
+  }
+  std::vector<std::string> left_of_clients() override { return channels_of(server_.client()); }
 
  protected:
   RedisServer server_;
@@ -53,14 +58,37 @@ class TlsRedis : public SingleRedis {
   std::string url() const override { return server_.tls_url(); }
 };
 
+std::vector<RedisServer*> holding_data(RedisReplicas& replicas) { return {&replicas.master()}; }
+std::vector<RedisServer*> holding_data(RedisCluster& cluster) {
+  std::vector<RedisServer*> all;
+  for (const auto& node : cluster.nodes()) all.push_back(node.get());
+  return all;
+}
+
 template <class Servers>
 class SeveralRedis : public Timed {
  public:
   std::string url() const override { return servers_.url(); }
   void restart() override { servers_.restart(); }
   void clear() override { servers_.clear(); }
+  std::vector<std::string> left_of(const std::string& name) override {
+    return of_each([&](RedisServer& server) { return left_in(server.client(), name); });
+  }
+  std::vector<std::string> left_of_clients() override {
+    return of_each([](RedisServer& server) { return channels_of(server.client()); });
+  }
 
  private:
+  template <class Read>
+  std::vector<std::string> of_each(Read&& read) {
+    std::vector<std::string> all;
+    for (RedisServer* server : holding_data(servers_)) {
+      const auto some = read(*server);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  }
+
   Servers servers_{never_down, durable()};
 };
 

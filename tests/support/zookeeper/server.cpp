@@ -121,6 +121,15 @@ std::map<std::string, std::set<std::int64_t>> ZooKeeperServer::watchers() const 
   return sessions;
 }
 
+std::set<std::string> ZooKeeperServer::sessions() const {
+  constexpr auto id = "\t0x";
+  std::set<std::string> ids;
+  std::istringstream lines(four_letter("dump"));
+  for (std::string line; std::getline(lines, line) && !line.starts_with("ephemeral nodes");)
+    if (line.starts_with(id)) ids.insert(line.substr(1));
+  return ids;
+}
+
 void end_holder_of(const ZooKeeperServer& server, const std::string& folder) {
   auto client = server.client();
   client.sync();

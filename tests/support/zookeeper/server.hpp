@@ -66,6 +66,7 @@ class ZooKeeperServer {
   std::string monitor(const std::string& field) const;
   long count(const std::string& field) const { return std::stol(monitor(field)); }
   std::map<std::string, std::set<std::int64_t>> watchers() const;  // sessions, by path
+  std::set<std::string> sessions() const;  // alone, or as the leader: all that have not ended
 
  private:
   std::string path(const char* name) const { return folder_.path() / name; }
