@@ -44,7 +44,7 @@ Later<LeaseKept> Lane::once(Member& member, std::int64_t lease, BootTime limit) 
     }
     if (asked_.empty()) heard_at_ = sent;
     asked_.emplace(lease, Asked{on.get(), sent, promise});
-    unanswered_ = asked_.size();
+    ++unanswered_;
     listen = !std::exchange(listening_, true);
   }
   try {
@@ -91,7 +91,7 @@ void Lane::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) n
     if (at == end) return;
     asked = std::move(at->second);
     asked_.erase(at);
-    unanswered_ = asked_.size();
+    --unanswered_;
   }
   LeaseKept kept;
   kept.outcome = Outcome::done;
@@ -103,16 +103,8 @@ void Lane::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) n
 }
 
 void Lane::ended(const Talk& what) noexcept {
-  decltype(asked_) unanswered;
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_.get() == &what) talk_.reset();
-    for (auto at = asked_.begin(); at != asked_.end();) {
-      const auto each = at++;
-      if (each->second.talk == &what) unanswered.insert(asked_.extract(each));
-    }
-    unanswered_ = asked_.size();
-  }
+  const auto unanswered = taken_with(what, asked_, [](const Asked& asked) { return asked.talk; });
+  unanswered_ -= unanswered.size();
   if (!unanswered.empty() && !what.left) all_.silent(what.place);  // it ended by itself
   for (const auto& [lease, asked] : unanswered) asked.promise.answer({});
 }

@@ -179,15 +179,7 @@ void Watches::heard(const Talk&, const pb::WatchResponse& response) noexcept {
 }
 
 void Watches::ended(const Talk& what) noexcept {
-  decltype(open_watches_) closed;
-  {
-    const std::lock_guard lock(mutex_);
-    if (talk_.get() == &what) talk_.reset();
-    for (auto at = open_watches_.begin(); at != open_watches_.end();) {
-      const auto each = at++;
-      if (each->second == &what) closed.insert(open_watches_.extract(each));
-    }
-  }
+  const auto closed = taken_with(what, open_watches_, [](const Talk* talk) { return talk; });
   for (const auto& [watch, talk] : closed) watching_.closed(watch);
 }
 

@@ -114,6 +114,9 @@ class Stream : public Conversation<Request, Response>::Partner {
   std::shared_ptr<Talk> take_off(std::optional<std::size_t> place = {}) noexcept;
   void end(const std::shared_ptr<Talk>& taken_off) noexcept;
   void break_off() noexcept { end(take_off()); }
+  // That conversation is over: takes what was under way on it out of `all`.
+  template <class Map, class TalkOf>
+  Map taken_with(const Talk& what, Map& all, TalkOf talk_of) noexcept;
   void finished(Talk& what) noexcept final;
 
   Connection& connection_;
@@ -121,6 +124,19 @@ class Stream : public Conversation<Request, Response>::Partner {
   std::mutex mutex_;
   std::shared_ptr<Talk> talk_;
 };
+
+template <class Request, class Response>
+template <class Map, class TalkOf>
+Map Stream<Request, Response>::taken_with(const Talk& what, Map& all, TalkOf talk_of) noexcept {
+  Map taken;
+  const std::lock_guard lock(mutex_);
+  if (talk_.get() == &what) talk_.reset();
+  for (auto at = all.begin(); at != all.end();) {
+    const auto each = at++;
+    if (talk_of(each->second) == &what) taken.insert(all.extract(each));
+  }
+  return taken;
+}
 
 class Watches final : Stream<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse> {
  public:
