@@ -11,6 +11,7 @@
 namespace holdfast {
 namespace {
 
+using namespace std::chrono_literals;
 using namespace support;
 
 // The lease that keeps the delay of a claim, or that of the claim itself.
@@ -64,6 +65,38 @@ TEST_F(EtcdDeaths, ADelayIsOverWithItsLease) {
     server.ctl({"lease", "revoke", lease_of(server, true)});
   }
   EXPECT_EQ(keys_in(server), "");
+}
+
+TEST_F(EtcdDeaths, WhoWaitsForADelayIsListedAsWaiting) {
+  Peer alice(server.url());
+  alice.acquire(name, "lock_delay=" + std::to_string(held_long.count()));
+  alice.kill();
+  server.ctl({"lease", "revoke", lease_of(server, false)});
+  const auto bob = client(server.url());
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name).try_acquire_for(patient))); });
+  ASSERT_TRUE(eventually([&] { return listed(bob, name).size() == 1; }));
+  EXPECT_EQ(waiting(bob, name), 1);
+  const auto refused = client(server.url()).lock(name).try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::busy));
+  EXPECT_EQ(refused.error().reason(), "lock_delay");
+  EXPECT_FALSE(bob.revoke(name)) << "nobody holds it";
+  server.ctl({"lease", "revoke", lease_of(server, true)});
+}
+
+// Of a lease: "lease 694d… granted with TTL(15s), remaining(14s), attached keys(…)".
+int granted_seconds(const EtcdServer& server, const std::string& lease) {
+  const std::string text = server.ctl({"lease", "timetolive", lease});
+  return std::stoi(text.substr(text.find("TTL(") + 4));
+}
+
+TEST_F(EtcdDeaths, ADelayIsCountedFromTheLeaseThatWasGranted) {
+  const EtcdServer generous({.election = 5s});  // Its shortest lease is of 8 s.
+  const auto alice = client(generous.url());
+  const auto lease = alice.lock(name, {.ttl = 6s, .lock_delay = 5s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const int granted = granted_seconds(generous, lease_of(generous, false));
+  EXPECT_GT(granted, 6);
+  EXPECT_EQ(granted_seconds(generous, lease_of(generous, true)), granted + 5);
 }
 
 TEST_F(EtcdDeaths, WhoLetsGoAfterALossLeavesNoDelay) {

@@ -129,7 +129,7 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
   answer.said = Said::queued;
   answer.store_us = stamp(asked->began);
   answer.ttl = Millis(lease_of(*entry).ttl) / 3;  // it is kept alive then
-  if (granted(row.line) > 0) answer.holder = describe(entry->name, row.line.front(), false);
+  if (row.in() > 0) answer.holder = describe(entry->name, row.line.front(), false);
   co_return answer;
 }
 
@@ -159,7 +159,7 @@ Later<std::optional<Answer>> EtcdStore::let_in(EntryPtr entry, AskedPtr asked, c
 }
 
 Answer EtcdStore::busy(const Entry& entry, const Row& row) const {
-  const bool held = granted(row.line) > 0 && row.line.front().key != entry.key;
+  const bool held = row.in() > 0 && row.line.front().key != entry.key;
   if (!held)
     return refusal(Errc::busy, "lock_delay", "its holder died, and its lock_delay is not over");
   Answer answer = refusal(Errc::busy, "held", "another holds it");

@@ -56,7 +56,7 @@ Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listin
     const auto name = layout_.name_in(where);
     if (!name) continue;
     const Row row = layout_.read(where, keys);
-    const std::size_t in = granted(row.line);
+    const std::size_t in = row.in();
     for (std::size_t place = 0; place < row.line.size(); ++place) {
       listing.holders.push_back(describe(*name, row.line[place], place >= in));
       leases.push_back(row.line[place].lease);

@@ -167,6 +167,10 @@ bool Row::delayed() const noexcept {
   return std::ranges::any_of(delays, [this](const std::string& key) { return !place_of(key); });
 }
 
+std::size_t Row::in() const noexcept {
+  return !line.empty() && line.front().shape.whole() && delayed() ? 0 : granted(line);
+}
+
 std::string delay_key(std::string_view claim_key) {
   std::string key(claim_key);
   return key += delay_end;

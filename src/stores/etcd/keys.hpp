@@ -42,6 +42,9 @@ struct Row {
   std::optional<std::size_t> place_of(std::string_view key) const noexcept;
   // A holder died, and its lock_delay is not over.
   bool delayed() const noexcept;
+  // How many of the first hold it. Whoever came before a holder died still does; of those who want
+  // the whole, none can have been in beside it.
+  std::size_t in() const noexcept;
 };
 
 class Layout {

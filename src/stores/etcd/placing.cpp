@@ -52,9 +52,10 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
 // For the delay's key. It is granted or kept alive after the claim's own, so it ends later than
 // that by the lock_delay at least, whenever the holder dies.
 Later<Reply> EtcdStore::have_delay_lease(EntryPtr entry, BootTime deadline) {
-  const std::chrono::seconds ttl = delay_ttl(*entry);
+  std::chrono::seconds ttl{};
   {
     const std::lock_guard lock(mutex_);
+    ttl = entry->lease->ttl + lease_ttl(entry->lock_delay);  // granted: it may be more than asked
     if (!entry->delay_lease) entry->delay_lease = pool_.take(ttl, BootClock::now());
   }
   if (entry->delay_lease) {
@@ -72,10 +73,6 @@ Later<Reply> EtcdStore::have_delay_lease(EntryPtr entry, BootTime deadline) {
   if (granted.done())
     entry->delay_lease = {.id = granted.lease, .ttl = granted.ttl, .counted = sent};
   co_return static_cast<const Reply&>(granted);
-}
-
-std::chrono::seconds EtcdStore::delay_ttl(const Entry& entry) {
-  return lease_ttl(entry.ttl) + lease_ttl(entry.lock_delay);
 }
 
 void EtcdStore::set_lease(Entry& entry, const Lease& lease) {

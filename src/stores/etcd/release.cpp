@@ -100,7 +100,7 @@ Flow EtcdStore::answer_revoke(std::string name, bool now, BootTime deadline,
     const Found found = co_await client_.find(prefix, end_of(prefix), 0, deadline);
     if (!found.done()) co_return ticket->answer(unanswered(found));
     Row row = layout_.read(prefix, found.all);
-    row.line.resize(granted(row.line));
+    row.line.resize(row.in());
     if (row.line.empty()) co_return ticket->answer(gone("not_held", "nobody holds it"));
     ticket->sent();
     bool changed = false;  // by another, in between

@@ -112,7 +112,7 @@ void EtcdStore::forget(Entry& entry) {
   const BootTime now = BootClock::now();
   if (entry.lease && !entry.doubtful) pool_.give(*entry.lease, lease_ttl(entry.ttl), now);
   if (entry.delay_lease && !entry.doubtful && !entry.delay_written)
-    pool_.give(*entry.delay_lease, delay_ttl(entry), now);
+    pool_.give(*entry.delay_lease, entry.delay_lease->ttl, now);
   entry.lease.reset();
   entry.delay_lease.reset();
   entries_.erase(entry.claim);

@@ -79,7 +79,6 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void set_modified(Entry& entry, std::int64_t revision);
   Flow wake_next(EntryPtr entry);
   Later<Reply> have_delay_lease(EntryPtr entry, BootTime deadline);
-  static std::chrono::seconds delay_ttl(const Entry& entry);
   Later<bool> write_own_delay(EntryPtr entry, BootTime deadline);
 
   // ── release.cpp ──
