@@ -6,6 +6,7 @@
 
 #include "stores/etcd_operator.hpp"
 #include "support/peer.hpp"
+#include "support/proxy.hpp"
 #include "support/results.hpp"
 
 namespace holdfast {
@@ -109,6 +110,32 @@ TEST_F(EtcdDeaths, WhoLetsGoAfterALossLeavesNoDelay) {
   EXPECT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
   EXPECT_EQ(keys_in(server), "");
   EXPECT_TRUE(succeeded(client(server.url()).lock(name).try_acquire()));
+}
+
+TEST_F(EtcdDeaths, AGrantThatWasNotHeardOfIsOneLeaseOnly) {
+  Proxy proxy(server.port());
+  const auto alice = client("etcd://" + proxy.address());
+  proxy.cut(Way::replies, 0, "LeaseGrant");
+  ASSERT_TRUE(succeeded(alice.lock(name, {.ttl = held_long}).acquire()));
+  EXPECT_EQ(proxy.counts().cuts, 1);
+  EXPECT_EQ(leases(server).size(), 1U);
+}
+
+TEST_F(EtcdDeaths, AGrantThatCameTooLateLeavesNoLease) {
+  Proxy proxy(server.port());
+  const auto alice = client("etcd://" + proxy.address());
+  ASSERT_TRUE(succeeded(alice.lock("other").acquire()));  // It is connected.
+  const auto before = leases(server);
+  proxy.hold(Way::replies);
+  {
+    std::jthread asker([&] {
+      const auto refused = alice.lock(name, {.ttl = held_long, .wait = 3s}).acquire();
+      EXPECT_TRUE(failed(refused, Errc::unavailable));
+    });
+    ASSERT_TRUE(eventually([&] { return leases(server).size() > before.size(); }));
+  }
+  proxy.heal();
+  EXPECT_TRUE(eventually([&] { return leases(server) == before; }));
 }
 
 TEST_F(EtcdDeaths, AStoreThatEndsLeavesNoLeases) {

@@ -1,6 +1,5 @@
 // Cells: each change is written if the cell is still as it was read.
 #include <charconv>
-#include <random>
 
 #include "stores/etcd/store.hpp"
 
@@ -12,12 +11,6 @@ Cell refused(Said said, Problem problem) {
   cell.said = said;
   cell.problem = std::move(problem);
   return cell;
-}
-
-// Who made a change, so that its maker knows it again if the answer was lost.
-std::uint64_t fresh_mark() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32 | random();
 }
 
 // "1 MARK NUMBER BYTES"
@@ -129,11 +122,11 @@ Flow EtcdStore::answer_change(std::shared_ptr<const CellChange> change, Ticket<C
     Cell cell = change->apply(state);
     if (cell.said != Said::yes) co_return ticket->answer(std::move(cell));
     if (change->expiry() > Millis(0) && !put.keep_lease) {
-      const LeaseGranted lease = co_await client_.grant(lease_ttl(change->expiry()), deadline);
+      const LeaseGranted lease = co_await grant(lease_ttl(change->expiry()), deadline);
       if (!lease.done()) co_return ticket->answer(refused(Said::no, lease.problem));
       put.lease = lease.lease;
     }
-    const std::uint64_t mark = fresh_mark();
+    const std::uint64_t mark = random_bits();  // we know it again if the answer was lost
     put.value = write_cell(*state, mark);
     Transaction step;
     step.when.push_back({Condition::Of::modified, key, modified});

@@ -1,5 +1,6 @@
 #include "stores/etcd/client.hpp"
 
+#include <random>
 #include <utility>
 
 #include "stores/etcd/connection.hpp"
@@ -52,6 +53,11 @@ void write(const Operation& operation, pb::RequestOp& request) {
 }
 
 }  // namespace
+
+std::uint64_t random_bits() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
 
 // ── until it is answered ─────────────────────────────────────────────────────────────────────────
 
@@ -168,19 +174,28 @@ Later<Removed> Client::remove(std::string key, std::string end, BootTime deadlin
       deadline);
 }
 
+// One that exists already was granted by an answer that we did not hear.
 Later<LeaseGranted> Client::grant(std::chrono::seconds ttl, BootTime deadline) {
   pb::LeaseGrantRequest request;
   request.set_ttl(ttl.count());
-  return connection_->carry<LeaseGranted, pb::LeaseGrantResponse>(
+  request.set_id(static_cast<std::int64_t>(random_bits() >> 1 | 1));  // positive
+  const std::int64_t lease = request.id();
+  LeaseGranted granted = co_await connection_->carry<LeaseGranted, pb::LeaseGrantResponse>(
       std::move(request),
       [](Member& at, auto* context, const auto& asked, auto* queue) {
         return at.lease->PrepareAsyncLeaseGrant(context, asked, queue);
       },
       [](const pb::LeaseGrantResponse& response, LeaseGranted& result) {
-        result.lease = response.id();
         result.ttl = std::chrono::seconds(response.ttl());
       },
       deadline);
+  if (granted.problem.reason == "lease_exists") {
+    const LeaseLeft left = co_await time_left(lease, deadline);
+    static_cast<Reply&>(granted) = static_cast<const Reply&>(left);
+    granted.ttl = left.granted;
+  }
+  granted.lease = lease;
+  co_return granted;
 }
 
 Later<Reply> Client::revoke(std::int64_t lease, BootTime deadline) {
@@ -208,6 +223,7 @@ Later<LeaseLeft> Client::time_left(std::int64_t lease, BootTime deadline) {
       },
       [](const pb::LeaseTimeToLiveResponse& response, LeaseLeft& result) {
         result.left = std::chrono::seconds(response.ttl());
+        result.granted = std::chrono::seconds(response.grantedttl());
       },
       deadline);
 }

@@ -20,6 +20,8 @@ namespace holdfast::stores::etcd {
 
 using WatchId = std::int64_t;
 
+std::uint64_t random_bits();
+
 // Hears of keys that change. On threads of gRPC's, with no mutex held.
 class Watching {
  public:

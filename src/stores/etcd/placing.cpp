@@ -41,7 +41,7 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
   }
   kept = {};
   const BootTime sent = BootClock::now();
-  const LeaseGranted granted = co_await client_.grant(lease_ttl(entry->ttl), deadline);
+  const LeaseGranted granted = co_await grant(lease_ttl(entry->ttl), deadline);
   if (granted.done()) {
     const std::lock_guard lock(mutex_);
     set_lease(*entry, {.id = granted.lease, .ttl = granted.ttl, .counted = sent});
@@ -67,7 +67,7 @@ Later<Reply> EtcdStore::have_delay_lease(EntryPtr entry, BootTime deadline) {
     }
   }
   const BootTime sent = BootClock::now();
-  const LeaseGranted granted = co_await client_.grant(ttl, deadline);
+  const LeaseGranted granted = co_await grant(ttl, deadline);
   const std::lock_guard lock(mutex_);
   entry->delay_lease.reset();
   if (granted.done())
@@ -97,9 +97,37 @@ void EtcdStore::give_up_lease(Entry& entry) {
     entry.created = 0;
     entry.held = false;
   }
-  const BootTime deadline = BootClock::now() + std::chrono::seconds(5);
-  if (lease) client_.revoke(lease->id, deadline);
-  if (of_delay) client_.revoke(of_delay->id, deadline);
+  if (lease) end_lease(*lease);
+  if (of_delay) end_lease(*of_delay);
+}
+
+// One whose answer we did not hear is not left behind.
+Later<LeaseGranted> EtcdStore::grant(std::chrono::seconds ttl, BootTime deadline) {
+  LeaseGranted granted = co_await client_.grant(ttl, deadline);
+  if (!granted.done()) end_lease({.id = granted.lease, .ttl = ttl});
+  co_return granted;
+}
+
+// Until it is confirmed, or it has ended by itself. close() waits for it.
+Flow EtcdStore::end_lease(Lease lease) {
+  struct Ending {
+    explicit Ending(EtcdStore& of) : store(of) {
+      const std::lock_guard lock(store.mutex_);
+      ++store.ending_;
+    }
+    ~Ending() {
+      const std::lock_guard lock(store.mutex_);
+      if (--store.ending_ == 0) store.none_ending_.notify_all();
+    }
+    EtcdStore& store;
+  } const ending(*this);
+  const BootTime over = BootClock::now() + lease.ttl;
+  for (;;) {
+    const BootTime now = BootClock::now();
+    const Reply ended = co_await client_.revoke(lease.id, now + std::chrono::seconds(5));
+    if (ended.done() || ended.lease_is_gone() || now >= over) co_return;
+    if (!co_await client_.pause(now + std::chrono::seconds(1))) co_return;
+  }
 }
 
 // ── the key ──────────────────────────────────────────────────────────────────────────────────────

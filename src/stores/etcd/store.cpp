@@ -1,7 +1,6 @@
 #include "stores/etcd/store.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "core/validity.hpp"
 
@@ -37,30 +36,16 @@ EtcdStore::EtcdStore(Options options, Hints& hints)
 
 EtcdStore::~EtcdStore() { client_.close(); }
 
-struct EtcdStore::Countdown {
-  std::mutex mutex;
-  std::condition_variable none_left;
-  std::size_t left = 0;
-};
-
-Flow EtcdStore::revoke(Lease lease, BootTime deadline, std::shared_ptr<Countdown> left) {
-  co_await client_.revoke(lease.id, deadline);
-  const std::lock_guard lock(left->mutex);
-  if (--left->left == 0) left->none_left.notify_all();
-}
-
 void EtcdStore::close(BootTime until) noexcept try {
   std::vector<Lease> ready;
   {
     const std::lock_guard lock(mutex_);
     ready = pool_.take_all();
   }
-  const auto left = std::make_shared<Countdown>();
-  left->left = ready.size();
-  for (const Lease& lease : ready) revoke(lease, until, left);
-  std::unique_lock lock(left->mutex);
+  for (const Lease& lease : ready) end_lease(lease);
+  std::unique_lock lock(mutex_);
   const auto time = std::max(until - BootClock::now(), BootClock::duration::zero());
-  left->none_left.wait_for(lock, time, [&] { return left->left == 0; });
+  none_ending_.wait_for(lock, time, [this] { return ending_ == 0; });
 } catch (const std::bad_alloc&) {
   // They end by themselves.
 }

@@ -4,6 +4,7 @@
 // of one claim take turns. watching.cpp hears of changes and tells them as hints.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -71,6 +72,8 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void set_lease(Entry& entry, const Lease& lease);  // mutex held
   Lease lease_of(const Entry& entry);
   void give_up_lease(Entry& entry);
+  Later<LeaseGranted> grant(std::chrono::seconds ttl, BootTime deadline);
+  Flow end_lease(Lease lease);  // whatever is bound to it ends, too
   Later<Transacted> place(const Entry& entry, bool if_free, BootTime deadline);
   Later<Seen> look(EntryPtr entry, bool if_free, BootTime deadline);
   std::optional<std::size_t> settle(Entry& entry, const Seen& seen, const LeaseKept& kept);
@@ -110,8 +113,6 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   Flow answer_get(std::string name, BootTime deadline, Ticket<Cell> ticket);
 
   // ── entries; store.cpp ──
-  struct Countdown;
-  Flow revoke(Lease lease, BootTime deadline, std::shared_ptr<Countdown> left);
   EntryPtr enter(const Ask& ask);   // null: it was withdrawn
   void sweep(BootTime now);         // mutex held
   bool in_the_way(const Ask& ask);  // with a dialect: of a name that is used
@@ -148,6 +149,8 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   std::uint64_t entered_ = 0;
   std::map<ClaimId, BootTime> withdrawn_;  // until then
   LeasePool pool_;
+  std::size_t ending_ = 0;  // leases
+  std::condition_variable none_ending_;
   struct Watched {
     std::weak_ptr<Entry> entry;
     bool own = false;

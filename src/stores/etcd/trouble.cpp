@@ -18,6 +18,8 @@ constexpr Known troubles[] = {
      "etcd has raised its NOSPACE alarm and takes no writes: compact and defragment it, then "
      "disarm "
      "the alarm (etcdctl alarm disarm)"},
+    {"lease already exists", Verdict::refused, Errc::unavailable, "lease_exists",
+     "it was granted before"},
     {"requested lease not found", Verdict::refused, Errc::unavailable, "lease_gone",
      "its lease has ended"},
     {"request is too large", Verdict::refused, Errc::invalid, "too_large",

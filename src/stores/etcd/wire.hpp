@@ -66,7 +66,7 @@ struct Removed : Reply {
   std::int64_t count = 0;
 };
 struct LeaseGranted : Reply {
-  std::int64_t lease = 0;
+  std::int64_t lease = 0;  // we choose it, so it is known of one that may have been granted, too
   std::chrono::seconds ttl{};
 };
 struct LeaseKept : Reply {
@@ -75,6 +75,7 @@ struct LeaseKept : Reply {
 };
 struct LeaseLeft : Reply {
   std::chrono::seconds left{};
+  std::chrono::seconds granted{};
 };
 struct ServerStatus : Reply {
   std::string version;
