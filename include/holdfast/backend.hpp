@@ -228,6 +228,7 @@ struct Traits {
   bool durable = false;      // grants and numbers survive a restart of the store
   bool processes = true;     // can be shared by several processes
   bool forks = true;         // a forked child may open it anew
+  bool ends_with_process = false;  // a lease ends at once when its process has died
   bool cells = false;
   bool expiring_cells = false;
   Millis ttl_min{500};

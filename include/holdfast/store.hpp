@@ -64,6 +64,9 @@ class Store {
   Result<std::vector<Fact>> inspect() const;  // its state, for people
   Stats stats() const;
   std::string url() const;  // as opened, without secrets
+  // A lease ends at once when its process has died, and not only by its ttl. Work that outlives its
+  // process for a moment needs a lock_delay there.
+  bool ends_with_process() const noexcept;
 
   // Tells the holders to let go; `now` takes it from them in this step.
   Result<void> revoke(LockName name, bool now = false) const;

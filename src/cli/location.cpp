@@ -119,8 +119,6 @@ std::string identity_of(std::string_view url) {
 
 bool has_password(std::string_view url) { return !secrets_in(url).empty(); }
 
-bool is_sqlite(std::string_view url) { return url.starts_with(sqlite); }
-
 bool is_insecure(std::string_view url) {
   return std::ranges::any_of(options_in(url), [](const UrlOption& option) {
     return option.name == "insecure" && percent_decoded(option.value) == "on";

@@ -21,7 +21,6 @@ Location locate(const Options& options);
 // The same for every way to write one store: without password, SQLite files by their real path.
 std::string identity_of(std::string_view url);
 
-bool is_sqlite(std::string_view url);
 bool has_password(std::string_view url);
 bool is_insecure(std::string_view url);  // X01: whoever answers is taken for the store
 

@@ -230,6 +230,8 @@ Stats Store::stats() const {
 
 std::string Store::url() const { return core::shown(shop_->url); }
 
+bool Store::ends_with_process() const noexcept { return shop_->terms.traits.ends_with_process; }
+
 Result<void> Store::revoke(LockName name, bool now) const {
   if (auto error = shop_->ready()) return *error;
   if (auto error = check_name(name.bytes(), shop_->prefix)) return *error;

@@ -19,9 +19,8 @@ Lock lock_for(const Store& store, const Job& job) {
   wanted.ttl = options.ttl;
   wanted.wait = options.wait;
   wanted.margin = job.timing.margin;
-  // There a killed guard's claim ends a moment before the kernel has killed the command. Elsewhere
-  // the lease outlives its process.
-  if (is_sqlite(job.location.url)) wanted.lock_delay = 200ms;
+  // There a killed guard's claim ends a moment before the kernel has killed the command.
+  if (store.ends_with_process()) wanted.lock_delay = 200ms;
   // Only the program's name: arguments may be secret, and labels are shown to all.
   const std::string program = job.command[0];
   wanted.label = std::string_view(program).substr(program.rfind('/') + 1).substr(0, 64);

@@ -28,6 +28,7 @@ using namespace std::chrono_literals;
 constexpr Traits sqlite_traits{
     .scheme = "sqlite",
     .durable = true,
+    .ends_with_process = true,
     .cells = true,
     .expiring_cells = true,
 };
