@@ -198,14 +198,18 @@ TEST(Blocking, WhoStaysForMessagesAttendsAgainWhenRoused) {
   Counting store;
   const int wake = eventfd(0, EFD_CLOEXEC);
   std::jthread hand([&] { store.help(nullptr, in(60s), wake); });
-  for (int seen = 0; seen < 3;) {
+  const auto attends = [&](int times) {
+    return support::eventually([&] { return store.attended >= times; });
+  };
+  EXPECT_TRUE(attends(1));
+  for (int roused = 1; roused <= 3; ++roused) {
     store.rouse();
-    if (store.attended > seen) seen = store.attended;
-    std::this_thread::yield();
+    EXPECT_TRUE(attends(1 + roused)) << "roused " << roused << " times";
   }
   eventfd_write(wake, 1);
   hand.join();
   close(wake);
+  EXPECT_EQ(store.attended, 4) << "once when it came, and whenever it was roused";
 }
 
 TEST(Blocking, SeveralStayForMessagesAndEachLeavesWhenItIsWoken) {

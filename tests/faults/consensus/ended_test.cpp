@@ -3,6 +3,8 @@
 // P03, P04).
 #include <signal.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <map>
 
 #include "cli/cli.hpp"
@@ -31,6 +33,12 @@ class Ended : public cli_test::Cli, public testing::WithParamInterface<KeeperCas
     return std::make_unique<cli_test::Running>(made);
   }
   std::string url() const { return keeper.url(session); }
+  // "acquired token=7 ttl=30000ms"
+  static Token token_in(const std::string& line) {
+    Token token;
+    EXPECT_EQ(std::sscanf(line.c_str(), "acquired token=%" SCNu64, &token.value), 1) << line;
+    return token;
+  }
 
   const std::string name = own_name();
   Millis session = 20s;
@@ -90,17 +98,22 @@ TEST_P(Ended, WhileTheHolderIsStopped) {
   EXPECT_TRUE(bob->valid());
 }
 
-// Whoever is let in next finds nobody at work.
+// The store has ended it already, so the next may come in a moment before the command is dead, and
+// has the greater token. Whoever comes after the holder's end finds nobody at work.
 TEST_P(Ended, ByTheStoreEndsTheCommand) {
   const auto holder = run(witnessed());
-  ASSERT_TRUE(holder->line_after("waiting").starts_with("acquired"));
+  const auto first = token_in(holder->line_after("waiting"));
   const auto command = pid_in("pid");
-  const auto next = run(alone());
+  const auto next = run({"true"});
   ASSERT_EQ(next->line(), "waiting");
+  ASSERT_TRUE(cli_test::alive(command));
   keeper.end_holder(name);
+  EXPECT_EQ(holder->line(), "lost");
   EXPECT_EQ(holder->wait().code, 76);
   EXPECT_FALSE(cli_test::alive(command));
-  (void)next->wait();  // may have come in a moment before, for the store had ended it already
+  EXPECT_GT(token_in(next->line_after("waiting")), first);
+  EXPECT_EQ(next->wait().code, 0);
+  EXPECT_EQ(run(alone())->wait().code, 0) << "somebody was still at work";
 }
 
 TEST_P(EndedClock, WhileTheSupervisorIsStoppedTheCommandIsDeadBeforeTheNext) {
