@@ -185,20 +185,12 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
                             const Verdict& verdict, std::shared_ptr<Session> session,
                             std::optional<Answer>& answer) {
   if (!line.orphans.empty()) {
-    const auto left = co_await delay_left(entry, job, place, line.orphans, session);
-    if (!left) co_return false;
-    Answer delayed =
-        refused(job.queue ? Said::queued : Said::no,
-                {Errc::busy, "lock_delay", "its holder died, and its lock_delay is not over"});
-    delayed.ttl = *left;
-    if (!job.queue) {
-      answer = co_await give_up(entry, std::move(delayed));
-    } else {
-      if (!settle(entry, session, [](Place& at) { at.standing = Standing::waiting; }))
-        co_return false;
-      answer = std::move(delayed);
+    const Delay delay = co_await delay_left(entry, job, place, line.orphans, session);
+    if (was_lost(delay.rc) || is_over(delay.rc) || delay.rc == ZNONODE) co_return false;
+    if (delay.rc != ZOK || delay.left > Millis(0)) {
+      answer = co_await put_off(entry, job, delay, session);
+      co_return answer.has_value();
     }
-    co_return true;
   }
   const std::string marker =
       job.lock_delay > Millis(0) ? layout_.marker(entry.claim, job.lock_delay) : "";
@@ -226,6 +218,20 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
     granted.store_us = at.stamp_ms * 1000;
     job.ticket->answer(std::move(granted));
   });
+}
+
+// Nothing: to be judged again.
+Task<std::optional<Answer>> OwnClaims::put_off(Entry& entry, const AskJob& job, const Delay& delay,
+                                               std::shared_ptr<Session> session) {
+  Answer answer = refused(
+      Said::no, {Errc::busy, "lock_delay", "its holder died, and its lock_delay is not over"});
+  if (delay.rc != ZOK) answer.problem = problem_of(delay.rc, entry.folder);
+  answer.ttl = delay.left;
+  if (delay.rc != ZOK || !job.queue) co_return co_await give_up(entry, std::move(answer));
+  answer.said = Said::queued;
+  if (!settle(entry, session, [](Place& at) { at.standing = Standing::waiting; }))
+    co_return std::nullopt;
+  co_return answer;
 }
 
 Task<Answer> OwnClaims::refuse(Entry& entry, const Line& line, std::shared_ptr<Session> session) {
@@ -301,29 +307,28 @@ void OwnClaims::forget_watch(const std::string& path, const ClaimId& claim) {
 // Holders died, and left their markers. A holder that lives writes its marker every sixth of its
 // session, which the marker names, and the server notes when. So the session has ended one timeout
 // and a little after the last of these at the latest, and the delay is counted from then, by the
-// server's time. How long it lasts yet; nothing if it is over, and then the markers are gone.
-Task<std::optional<Millis>> OwnClaims::delay_left(const Entry& entry, const AskJob& job,
-                                                  const Place& place,
-                                                  const std::vector<Marker>& orphans,
-                                                  std::shared_ptr<Session> session) {
+// server's time. Markers whose delay is over are removed.
+Task<OwnClaims::Delay> OwnClaims::delay_left(const Entry& entry, const AskJob& job,
+                                             const Place& place, const std::vector<Marker>& orphans,
+                                             std::shared_ptr<Session> session) {
   // ZooKeeper tells its time only with a write.
   const std::string text = layout_.written({.about = job.about});
   const Outcome now = co_await session->set(entry.folder + "/" + place.child, text);
-  std::optional<Millis> left;
-  for (const Marker& orphan : orphans) {
-    const std::string path = entry.folder + "/" + orphan.name;
-    const Outcome seen = co_await session->get(path);
+  Delay delay{.rc = now.rc};
+  for (std::size_t i = 0; delay.rc == ZOK && i < orphans.size(); ++i) {
+    const std::string path = entry.folder + "/" + orphans[i].name;
+    Outcome seen = co_await session->get(path);
+    if (seen.rc == ZNOAUTH)
+      seen = co_await session->exists(path);  // its age may be seen all the same
     if (seen.rc == ZNONODE) continue;
+    delay.rc = seen.rc;
     const Millis timeout = read_timeout(seen.text).value_or(options_.session);
-    const Millis ends = Millis(seen.stat.mtime) + timeout + timeout / 3 + orphan.delay;
+    const Millis ends = Millis(seen.stat.mtime) + timeout + timeout / 3 + orphans[i].delay;
     const Millis rest = ends - Millis(now.stat.mtime);
-    if (now.rc != ZOK || seen.rc != ZOK || rest > Millis(0)) {
-      left = std::max(left.value_or(Millis(1)), now.rc == ZOK ? rest : Millis(1));
-      continue;
-    }
-    co_await session->remove(path);
+    delay.left = std::max(delay.left, rest);
+    if (seen.rc == ZOK && rest <= Millis(0)) co_await session->remove(path);
   }
-  co_return left;
+  co_return delay;
 }
 
 }  // namespace holdfast::stores::zookeeper

@@ -76,9 +76,14 @@ class OwnClaims final : public Tenants {
                    std::optional<Answer>& answer);
   Task<Answer> refuse(Entry& entry, const Line& line, std::shared_ptr<Session> session);
   Task<Answer> give_up(Entry& entry, Answer answer);
-  Task<std::optional<Millis>> delay_left(const Entry& entry, const AskJob& job, const Place& place,
-                                         const std::vector<Marker>& orphans,
-                                         std::shared_ptr<Session> session);
+  struct Delay {
+    int rc = ZOK;    // else it is not known
+    Millis left{0};  // 0: it is over
+  };
+  Task<Delay> delay_left(const Entry& entry, const AskJob& job, const Place& place,
+                         const std::vector<Marker>& orphans, std::shared_ptr<Session> session);
+  Task<std::optional<Answer>> put_off(Entry& entry, const AskJob& job, const Delay& delay,
+                                      std::shared_ptr<Session> session);
   struct Watched {
     int rc = ZOK;
     bool moved = false;  // what is to be watched has changed meanwhile

@@ -81,6 +81,18 @@ TEST_P(Ended, ByTheStoreIsTold) {
   EXPECT_GT(again->token(), lease->token());
 }
 
+// A delay or anything else that its lease does not take along.
+TEST_P(Ended, AKilledRunLeavesNothing) {
+  const auto holder = run(witnessed());
+  ASSERT_TRUE(holder->line_after("waiting").starts_with("acquired"));
+  pid_in("pid");
+  EXPECT_NE(keeper.left(name), "");
+  ::kill(holder->guard(), SIGKILL);
+  holder->signal(SIGKILL);
+  keeper.end_holder(name);
+  EXPECT_TRUE(eventually([&] { return keeper.left(name).empty(); })) << keeper.left(name);
+}
+
 TEST_P(Ended, WhileTheHolderIsStopped) {
   Peer alice(url());
   const Token old = alice.acquire(name);

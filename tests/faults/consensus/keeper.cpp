@@ -19,6 +19,7 @@ class OfZooKeeper final : public Keeper {
   }
   void start_killed() override { killed_->start(); }
   void end_holder(const std::string& name) override;
+  std::string left(const std::string& name) override;
 
  private:
   ZooKeeperEnsemble ensemble_{{.config = {"maxSessionTimeout=60000"}}};
@@ -27,6 +28,13 @@ class OfZooKeeper final : public Keeper {
 
 void OfZooKeeper::end_holder(const std::string& name) {
   end_holder_of(ensemble_.leader(), "/holdfast/1/locks/" + name);
+}
+
+std::string OfZooKeeper::left(const std::string& name) {
+  auto client = ensemble_.leader().client();
+  std::string all;
+  for (const auto& child : client.children("/holdfast/1/locks/" + name)) all += child + "\n";
+  return all;
 }
 
 class OfEtcd final : public Keeper {
@@ -38,6 +46,7 @@ class OfEtcd final : public Keeper {
   }
   void start_killed() override { killed_->start(); }
   void end_holder(const std::string& name) override;
+  std::string left(const std::string& name) override;
 
  private:
   // No election because a busy machine was slow.
@@ -46,6 +55,10 @@ class OfEtcd final : public Keeper {
 };
 
 void OfEtcd::end_holder(const std::string& name) { cluster_.end_holder(name); }
+
+std::string OfEtcd::left(const std::string& name) {
+  return cluster_.leader().ctl({"get", "--prefix", "holdfast/1/locks/" + name, "--keys-only"});
+}
 
 }  // namespace
 

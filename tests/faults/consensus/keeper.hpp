@@ -19,6 +19,8 @@ class Keeper {
   virtual void start_killed() = 0;
   // Ends the session or the lease of whoever holds `name`.
   virtual void end_holder(const std::string& name) = 0;
+  // What the servers themselves have of this name: nodes or keys, one a line.
+  virtual std::string left(const std::string& name) = 0;
 };
 
 struct KeeperCase {

@@ -19,6 +19,7 @@ enum Operation : std::int32_t {
   exists_node = 3,
   get_data = 4,
   set_data = 5,
+  set_acl = 7,
   get_children = 8,
   sync_session = 9,
   create_node = 1,
@@ -36,6 +37,11 @@ std::string password_of(std::int64_t session) {
       bytes.push_back(static_cast<char>(seed >> shift & 0xFF));
   }
   return bytes;
+}
+
+std::string rights_of_anybody(std::int32_t rights) {
+  const std::int32_t entries = 1;
+  return JuteWriter().number(entries).number(rights).text("world").text("anyone").bytes();
 }
 
 ZooKeeperStat read_stat(JuteReader& from) {
@@ -93,14 +99,11 @@ void ZooKeeperClient::connect(std::int64_t session, const std::string& password)
 }
 
 std::string ZooKeeperClient::create(const std::string& path, const std::string& data, Mode mode) {
-  const std::int32_t entries = 1, all_rights = 31;
+  const std::int32_t all_rights = 31;
   JuteWriter body;
   body.text(path)
       .text(data)
-      .number(entries)
-      .number(all_rights)
-      .text("world")
-      .text("anyone")
+      .raw(rights_of_anybody(all_rights))
       .number(static_cast<std::int32_t>(mode));
   return ask(mode == Mode::container ? create_container : create_node, body, "create " + path)
       .text();
@@ -112,6 +115,13 @@ std::string ZooKeeperClient::get(const std::string& path) {
 
 void ZooKeeperClient::set(const std::string& path, const std::string& data, std::int32_t version) {
   ask(set_data, JuteWriter().text(path).text(data).number(version), "set " + path);
+}
+
+void ZooKeeperClient::set_rights(const std::string& path, std::int32_t rights) {
+  const std::int32_t any_version = -1;
+  JuteWriter body;
+  body.text(path).raw(rights_of_anybody(rights)).number(any_version);
+  ask(set_acl, body, "set the rights of " + path);
 }
 
 void ZooKeeperClient::remove(const std::string& path, std::int32_t version) {

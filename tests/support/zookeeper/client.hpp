@@ -59,6 +59,8 @@ class ZooKeeperClient {
   std::string get(const std::string& path);
   void set(const std::string& path, const std::string& data, std::int32_t version = -1);
   void remove(const std::string& path, std::int32_t version = -1);
+  // What anybody may do with it: the sum of 1 (read), 2 (write), 4 (create), 8 (delete), 16 (this).
+  void set_rights(const std::string& path, std::int32_t rights);
   // A watch is for the server to count: what it tells is passed over.
   std::optional<ZooKeeperStat> exists(const std::string& path, bool watch = false);
   std::vector<std::string> children(const std::string& path);  // sorted; none of what is not there
