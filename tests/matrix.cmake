@@ -9,7 +9,8 @@
 # tidy.lists_are_true.
 
 set(contract
-  CommandOnStores Deaths Exclusion Kinds Leftovers Loss LostReply Names Revoke Row Tokens Waiting
+  CommandOnStores Deaths Exclusion Holders Kinds Leftovers Loss LostReply Names Revoke Row Tokens
+  Waiting
   NetworkFaults ProcessFaults)
 set(library
   Async Cancel Closing Descriptors Events Fork Loading Options Reentry Several Standard

@@ -42,6 +42,7 @@ class Nothing final : public Backend {
     std::vector<Answer> answers(drops.size(), Answer{.said = Said::yes});
     call.done(answers);
   }
+  void describe(std::string_view, Pending<Listing>& call) noexcept override { call.done({}); }
   void list(std::string_view, Pending<Listing>& call) noexcept override { call.done({}); }
   void revoke(std::string_view, bool, Pending<Answer>& call) noexcept override {
     call.done({.said = Said::gone});

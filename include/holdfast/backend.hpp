@@ -168,6 +168,9 @@ struct Claims {
   // One answer a request, in their order; none at all if there was no memory: nothing was done.
   virtual void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept = 0;
   virtual void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept = 0;
+  // Who holds this very name and who waits for it: one request, whatever else the store keeps.
+  virtual void describe(std::string_view name, Pending<Listing>& call) noexcept = 0;
+  // The same of every name that begins so: reads all keys there, page after page.
   virtual void list(std::string_view prefix, Pending<Listing>& call) noexcept = 0;
   // The holders of name get gone() or a renewal's gone; now: they are dropped in this step.
   virtual void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept = 0;

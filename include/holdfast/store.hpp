@@ -59,6 +59,8 @@ class Store {
   Result<Body<F>> with_lock(LockName name, const LockOptions& options, F&& body) const
       requires(!Awaitable<Body<F>>);
 
+  // Who holds and who waits: of one name, by one request; of all that begin so, by many.
+  Result<std::vector<Holder>> holders(LockName name) const;
   Result<std::vector<Holder>> list(std::string_view prefix = {}) const;
   Result<Guarantees> guarantees() const;
   Result<std::vector<Fact>> inspect() const;  // its state, for people

@@ -1,5 +1,5 @@
-// A call that one thread makes and waits for: list, revoke, guarantees, init, downgrade. It is not
-// on that thread's stack: if the thread gives up, the answer still has somewhere to go.
+// A call that one thread makes and waits for: holders, list, revoke, guarantees, init, downgrade.
+// It is not on that thread's stack: if the thread gives up, the answer still has somewhere to go.
 #pragma once
 
 #include <memory>

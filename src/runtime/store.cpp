@@ -142,6 +142,14 @@ Result<void> plain(const Shop& shop, const std::optional<Answer>& answer) {
   return shop.error(answer->problem);
 }
 
+// Names come back without the prefix of the URL.
+Result<std::vector<Holder>> told(const Shop& shop, std::optional<Listing> listing) {
+  if (!listing) return silent(shop);
+  if (listing->problem.errc != Errc{}) return shop.error(listing->problem);
+  for (auto& holder : listing->holders) holder.name.erase(0, shop.prefix.size());
+  return std::move(listing->holders);
+}
+
 }  // namespace
 
 Owner Owner::fresh() {
@@ -180,15 +188,19 @@ Result<Lease> Store::enter(LockName name, const LockOptions& options) const {
   return detail::acquire(Access::place(held), options.wait, detail::this_thread(), {});
 }
 
+Result<std::vector<Holder>> Store::holders(LockName name) const {
+  if (auto error = shop_->ready()) return *error;
+  if (auto error = check_name(name.bytes(), shop_->prefix)) return *error;
+  return told(*shop_, ask_store<Listing>(*shop_, shop_->prefix + name.bytes(),
+                                         [](Backend& backend, const std::string& whole,
+                                            auto& call) { backend.describe(whole, call); }));
+}
+
 Result<std::vector<Holder>> Store::list(std::string_view prefix) const {
   if (auto error = shop_->ready()) return *error;
-  auto listing = ask_store<Listing>(
-      *shop_, shop_->prefix + std::string(prefix),
-      [](Backend& backend, const std::string& whole, auto& call) { backend.list(whole, call); });
-  if (!listing) return silent(*shop_);
-  if (listing->problem.errc != Errc{}) return shop_->error(listing->problem);
-  for (auto& holder : listing->holders) holder.name.erase(0, shop_->prefix.size());
-  return std::move(listing->holders);
+  return told(*shop_, ask_store<Listing>(*shop_, shop_->prefix + std::string(prefix),
+                                         [](Backend& backend, const std::string& whole,
+                                            auto& call) { backend.list(whole, call); }));
 }
 
 Result<Guarantees> Store::guarantees() const {

@@ -45,6 +45,7 @@ TEST_P(Fork, TheChildOwnsNothing) {
               failures += !refused(lock.acquire());
               failures += !refused(free.try_acquire());
               failures += !refused(free.try_acquire_for(1s));
+              failures += !refused(store.holders(name));
               failures += !refused(store.list());
               failures += !refused(store.revoke(name, true));
               failures += !refused(store.close(1s));

@@ -152,6 +152,11 @@ class Client {
     backend_->revoke(name, now, call);
     return finish(call);
   }
+  Listing describe(std::string_view name) {
+    Recorded<Listing> call;
+    backend_->describe(name, call);
+    return finish(call);
+  }
   Listing list(std::string_view prefix = {}) {
     Recorded<Listing> call;
     backend_->list(prefix, call);

@@ -120,6 +120,47 @@ TEST(RedisList, OfTheStringDialectNamesTheKeysOfOthersToo) {
   EXPECT_EQ(names_of(client.list("lock:")), (std::vector<std::string>{"lock:ours", "lock:theirs"}));
 }
 
+TEST(RedisDescribe, KeysThatAreNotOursAreHeldByNobody) {
+  RedisServer server;
+  RedisStoreClient client(server.url());
+  auto other = server.client();
+  const std::vector<support::RedisCommand> makers = {{"SET", "hf:{string}", "theirs"},
+                                                     {"SET", "hf:{state}", "h\1\1"},
+                                                     {"RPUSH", "hf:{list}", "theirs"},
+                                                     {"HSET", "hf:{hash}", "field", "theirs"},
+                                                     {"HSET", "hf:{damaged}", "s", "h\1\1mend me"}};
+  for (const auto& maker : makers) {
+    other.command(maker);
+    const std::string name = maker[1].substr(4, maker[1].size() - 5);
+    EXPECT_EQ(names_of(client.describe(name)), std::vector<std::string>()) << name;
+    EXPECT_EQ(names_of(client.list(name)), std::vector<std::string>()) << name;
+  }
+}
+
+TEST(RedisDescribe, FindsANameOnWhicheverNodeOfACluster) {
+  support::RedisCluster cluster;
+  RedisStoreClient client(cluster.url());
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = std::to_string(i);
+    ASSERT_EQ(take(client, name).said, Said::yes);
+    RedisStoreClient fresh(cluster.url());  // which knows no node yet
+    EXPECT_EQ(names_of(fresh.describe(name)), std::vector<std::string>{name});
+    EXPECT_EQ(names_of(client.describe(name + "/free")), std::vector<std::string>());
+  }
+}
+
+TEST(RedisDescribe, OfTheStringDialectTellsOfTheKeysOfOthersToo) {
+  RedisServer server;
+  RedisStoreClient client(server.url() + "?dialect=string");
+  ASSERT_EQ(client.ask("ours", fresh_claim()).said, Said::yes);
+  auto other = server.client();
+  other.command({"SET", "theirs", "a3f1", "PX", "60000"});
+  other.command({"HSET", "none", "field", "value"});
+  EXPECT_EQ(names_of(client.describe("ours")), std::vector<std::string>{"ours"});
+  EXPECT_EQ(names_of(client.describe("theirs")), std::vector<std::string>{"theirs"});
+  EXPECT_EQ(names_of(client.describe("none")), std::vector<std::string>());
+}
+
 TEST(RedisList, AServerThatDoesNotAnswerIsAProblemByTheDeadline) {
   RedisServer server;
   RedisStoreClient client(server.url());

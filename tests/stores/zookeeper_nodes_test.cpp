@@ -51,6 +51,23 @@ TEST_F(ZooKeeperNodes, OfOthersDoNotCount) {
   EXPECT_EQ(listed(alice, "name").size(), 1U);
 }
 
+TEST_F(ZooKeeperNodes, OfOtherNamesAreNotReadForOne) {
+  const auto alice = client();
+  const auto lease = alice.lock("name").acquire();
+  ASSERT_TRUE(succeeded(lease));
+  for (int each = 0; each < 300; ++each) raw.create(node("other" + std::to_string(each)));
+  support::Proxy proxy(server().port());
+  const auto bob = open(url(proxy.address())).value();
+  ASSERT_TRUE(bob.holders("to/connect").value().empty());
+  const auto before = proxy.counts().reply_bytes;
+  EXPECT_EQ(bob.holders("name").value().size(), 1U);
+  const auto of_one = proxy.counts().reply_bytes - before;
+  EXPECT_EQ(bob.list().value().size(), 1U);
+  const auto of_all = proxy.counts().reply_bytes - before - of_one;
+  EXPECT_LT(of_one, 1000);  // some answers of a hundred bytes, and a ping
+  EXPECT_GT(of_all, 300 * 8);
+}
+
 TEST_F(ZooKeeperNodes, HaveGrowingNumbersAlsoWhereTheLockWasDeleted) {
   const auto alice = client();
   Token last;

@@ -116,6 +116,9 @@ class FaultyBackend final : public Backend {
     spoil<std::span<Answer>>(
         plan_->strike(releases), call, [&](auto& to) { real_->release(drops, to); }, drops.size());
   }
+  void describe(std::string_view name, Pending<Listing>& call) noexcept override {
+    spoil<Listing>(plan_->strike(lists), call, [&](auto& to) { real_->describe(name, to); });
+  }
   void list(std::string_view prefix, Pending<Listing>& call) noexcept override {
     spoil<Listing>(plan_->strike(lists), call, [&](auto& to) { real_->list(prefix, to); });
   }

@@ -39,9 +39,7 @@ testing::AssertionResult busy_by_deadline(Attempt attempt) {
 
 // What the store knows of this very name: those who hold it, or those who wait.
 inline std::vector<Holder> listed(const Store& store, const std::string& name) {
-  auto all = store.list(name).value();
-  std::erase_if(all, [&](const Holder& each) { return each.name != name; });
-  return all;
+  return store.holders(name).value();
 }
 inline long waiting(const Store& store, const std::string& name) {
   return std::ranges::count(listed(store, name), true, &Holder::waits);

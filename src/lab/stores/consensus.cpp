@@ -1,6 +1,7 @@
 #include "lab/stores/consensus.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lab/process.hpp"
@@ -119,12 +120,15 @@ Answer Consensus::revoke(std::uint16_t name, bool now) {
   });
 }
 
+std::vector<Holder> Consensus::holders(std::uint16_t name) const {
+  return lines_[name].describe(scene_.names[name], leader_.now_us());
+}
+
 std::vector<Holder> Consensus::list(std::string_view prefix) const {
   std::vector<Holder> all;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     if (!scene_.names[i].starts_with(prefix)) continue;
-    for (Holder& holder : lines_[i].describe(scene_.names[i], leader_.now_us()))
-      all.push_back(std::move(holder));
+    std::ranges::move(holders(static_cast<std::uint16_t>(i)), std::back_inserter(all));
   }
   return all;
 }

@@ -40,6 +40,7 @@ class Consensus final : public Store {
   Answer keep(const Node& node, const Keep& keep, const core::Party& session);
   Answer release(const Node& node, const Drop& drop, const core::Party& session);
   Answer revoke(std::uint16_t name, bool now);
+  std::vector<Holder> holders(std::uint16_t name) const;
   std::vector<Holder> list(std::string_view prefix) const;
   SessionId fresh_session() noexcept { return ++last_session_; }
 

@@ -195,6 +195,12 @@ void Member::revoke(std::string_view name, bool at_once, Pending<Answer>& call) 
       [&call](std::span<Answer> answers) { call.done(std::move(answers[0])); });
 }
 
+void Member::describe(std::string_view name, Pending<Listing>& call) noexcept {
+  Listing listing;
+  listing.holders = store_.holders(store_.scene().lock_named(name));
+  call.done(std::move(listing));
+}
+
 void Member::list(std::string_view prefix, Pending<Listing>& call) noexcept {
   Listing listing;
   listing.holders = store_.list(prefix);

@@ -107,7 +107,13 @@ void Remote::revoke(std::string_view name, bool now, Pending<Answer>& call) noex
       [&call](std::span<Answer> answers) { call.done(std::move(answers[0])); });
 }
 
-// Nobody in the laboratory reads a list over the wire: it shows what is there now.
+// Nobody in the laboratory reads these over the wire: they show what is there now.
+void Remote::describe(std::string_view name, Pending<Listing>& call) noexcept {
+  Listing listing;
+  listing.holders = site_.holders(site_.scene().lock_named(name));
+  call.done(std::move(listing));
+}
+
 void Remote::list(std::string_view prefix, Pending<Listing>& call) noexcept {
   Listing listing;
   listing.holders = site_.list(prefix);

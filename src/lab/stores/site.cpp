@@ -1,5 +1,7 @@
 #include "lab/stores/site.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/teeth.hpp"
@@ -143,13 +145,16 @@ Answer Site::mint(Node& node, std::uint16_t name) {
   return answer;
 }
 
+std::vector<Holder> Site::holders(std::uint16_t name) {
+  const Server& at = server(serving(name));
+  return at.known.lines[name].describe(scene_.names[name], at.now_us());
+}
+
 std::vector<Holder> Site::list(std::string_view prefix) {
   std::vector<Holder> all;
   for (std::size_t i = 0; i < scene_.names.size(); ++i) {
     if (!scene_.names[i].starts_with(prefix)) continue;
-    const Server& at = server(serving(static_cast<std::uint16_t>(i)));
-    for (Holder& holder : at.known.lines[i].describe(scene_.names[i], at.now_us()))
-      all.push_back(std::move(holder));
+    std::ranges::move(holders(static_cast<std::uint16_t>(i)), std::back_inserter(all));
   }
   return all;
 }

@@ -30,6 +30,7 @@ class Site final : public Store {
   Answer release(Node& node, Drop drop, std::int16_t process);
   Answer revoke(Node& node, std::uint16_t name, bool now);
   Answer mint(Node& node, std::uint16_t name);  // a number and nothing else
+  std::vector<Holder> holders(std::uint16_t name);
   std::vector<Holder> list(std::string_view prefix);
   Cell change(Node& node, std::string_view name, const CellStep& step);
   Node& serving_cells() noexcept { return serving(0); }

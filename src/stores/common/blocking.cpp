@@ -47,6 +47,9 @@ void Blocking::renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& ca
 void Blocking::release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept {
   start(Started<std::span<const Drop>, Answers, std::span<Answer>>{drops, &call});
 }
+void Blocking::describe(std::string_view name, Pending<Listing>& call) noexcept {
+  start(Started<Describe, Listing>{{name}, &call});
+}
 void Blocking::list(std::string_view prefix, Pending<Listing>& call) noexcept {
   start(Started<ListNames, Listing>{{prefix}, &call});
 }

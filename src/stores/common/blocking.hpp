@@ -23,6 +23,7 @@ class Blocking : public Backend, public Cells {
   void ask(const Ask& ask, Pending<Answer>& call) noexcept final;
   void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept final;
   void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept final;
+  void describe(std::string_view name, Pending<Listing>& call) noexcept final;
   void list(std::string_view prefix, Pending<Listing>& call) noexcept final;
   void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept final;
   void add(const Add& add, Pending<Cell>& call) noexcept final;

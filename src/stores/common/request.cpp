@@ -51,7 +51,8 @@ const Call& Request::call() const noexcept {
 }
 
 bool Request::writes() const noexcept {
-  return !std::holds_alternative<Started<ListNames, Listing>>(work_) &&
+  return !std::holds_alternative<Started<Describe, Listing>>(work_) &&
+         !std::holds_alternative<Started<ListNames, Listing>>(work_) &&
          !std::holds_alternative<Started<Get, Cell>>(work_) &&
          !std::holds_alternative<Started<StateGuarantees, Promise>>(work_) &&
          !std::holds_alternative<Started<Inspect, Inspection>>(work_);

@@ -11,6 +11,9 @@
 namespace holdfast::stores {
 
 // The calls that have no struct of their own in backend.hpp.
+struct Describe {
+  std::string_view name;
+};
 struct ListNames {
   std::string_view prefix;
 };
@@ -41,6 +44,7 @@ class Request {
                             Started<std::span<const Keep>, Answers, std::span<Answer>>,  //
                             Started<std::span<const Drop>, Answers, std::span<Answer>>,  //
                             Started<Revoke, Answer>,                                     //
+                            Started<Describe, Listing>,                                  //
                             Started<ListNames, Listing>,                                 //
                             Started<Add, Cell>,                                          //
                             Started<Swap, Cell>,                                         //

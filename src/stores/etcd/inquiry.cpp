@@ -27,6 +27,32 @@ bool may_end_leases_early(std::string_view version) {
 
 // ── who holds what ───────────────────────────────────────────────────────────────────────────────
 
+struct EtcdStore::Told {
+  Listing listing;
+  std::vector<std::int64_t> leases;  // of its holders, in their order
+};
+
+void EtcdStore::describe(std::string_view name, Pending<Listing>& call) noexcept {
+  courier_.start(call, [&](auto ticket) {
+    answer_describe(std::string(name), in_time(call), std::move(ticket));
+  });
+}
+
+Flow EtcdStore::answer_describe(std::string name, BootTime deadline, Ticket<Listing> ticket) {
+  const std::string where = layout_.prefix(name);
+  Found found = co_await client_.find(where, end_of(where), 0, deadline);
+  Told told;
+  if (!found.done()) {
+    told.listing.problem = found.problem;
+    co_return ticket->answer(std::move(told.listing));
+  }
+  // Below it other names may lie.
+  std::erase_if(found.all, [&](const KeyValue& kv) { return layout_.prefix_in(kv) != where; });
+  add_line(where, found.all, told);
+  co_await tell_time_left(told, deadline);
+  ticket->answer(std::move(told.listing));
+}
+
 void EtcdStore::list(std::string_view prefix, Pending<Listing>& call) noexcept {
   courier_.start(call, [&](auto ticket) {
     answer_list(std::string(prefix), in_time(call), std::move(ticket));
@@ -34,7 +60,7 @@ void EtcdStore::list(std::string_view prefix, Pending<Listing>& call) noexcept {
 }
 
 Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listing> ticket) {
-  Listing listing;
+  Told told;
   std::string from = layout_.all(prefix);
   const std::string end = end_of(from);
   if (from.empty()) from.push_back('\0');
@@ -42,8 +68,8 @@ Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listin
   for (bool more = true; more;) {
     Found found = co_await client_.find(from, end, page, deadline);
     if (!found.done()) {
-      listing.problem = found.problem;
-      co_return ticket->answer(std::move(listing));
+      told.listing.problem = found.problem;
+      co_return ticket->answer(std::move(told.listing));
     }
     more = found.more && !found.all.empty();
     if (more) from = found.all.back().key + '\0';
@@ -51,29 +77,31 @@ Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listin
       if (const auto where = layout_.prefix_in(kv); !where.empty())
         rows[where].push_back(std::move(kv));
   }
-  std::vector<std::int64_t> leases;
-  for (const auto& [where, keys] : rows) {
-    const auto name = layout_.name_in(where);
-    if (!name) continue;
-    const Row row = layout_.read(where, keys);
-    const std::size_t in = row.in();
-    for (std::size_t place = 0; place < row.line.size(); ++place) {
-      listing.holders.push_back(describe(*name, row.line[place], place >= in));
-      leases.push_back(row.line[place].lease);
-    }
-  }
-  co_await tell_time_left(listing.holders, leases, deadline);
-  ticket->answer(std::move(listing));
+  for (const auto& [where, keys] : rows) add_line(where, keys, told);
+  co_await tell_time_left(told, deadline);
+  ticket->answer(std::move(told.listing));
 }
 
-Later<bool> EtcdStore::tell_time_left(std::vector<Holder>& holders,
-                                      const std::vector<std::int64_t>& leases, BootTime deadline) {
+// What stands in these keys of one name.
+void EtcdStore::add_line(const std::string& where, const std::vector<KeyValue>& keys,
+                         Told& told) const {
+  const auto name = layout_.name_in(where);
+  if (!name) return;
+  const Row row = layout_.read(where, keys);
+  const std::size_t in = row.in();
+  for (std::size_t place = 0; place < row.line.size(); ++place) {
+    told.listing.holders.push_back(describe(*name, row.line[place], place >= in));
+    told.leases.push_back(row.line[place].lease);
+  }
+}
+
+Later<bool> EtcdStore::tell_time_left(Told& told, BootTime deadline) {
   std::vector<Later<LeaseLeft>> asked;
-  for (std::size_t i = 0; i < std::min(leases.size(), most_ttls_told); ++i)
-    asked.push_back(client_.time_left(leases[i], deadline));
+  for (std::size_t i = 0; i < std::min(told.leases.size(), most_ttls_told); ++i)
+    asked.push_back(client_.time_left(told.leases[i], deadline));
   for (std::size_t i = 0; i < asked.size(); ++i)
     if (const LeaseLeft left = co_await asked[i]; left.done() && left.left.count() >= 0)
-      holders[i].ttl_left = left.left;
+      told.listing.holders[i].ttl_left = left.left;
   co_return true;
 }
 

@@ -32,6 +32,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void ask(const Ask& ask, Pending<Answer>& call) noexcept override;
   void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept override;
   void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept override;
+  void describe(std::string_view name, Pending<Listing>& call) noexcept override;
   void list(std::string_view prefix, Pending<Listing>& call) noexcept override;
   void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept override;
 
@@ -102,9 +103,11 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   Later<std::optional<Answer>> lower(EntryPtr entry, std::uint32_t weight, BootTime deadline);
 
   // ── cells.cpp, inquiry.cpp ──
+  Flow answer_describe(std::string name, BootTime deadline, Ticket<Listing> ticket);
   Flow answer_list(std::string prefix, BootTime deadline, Ticket<Listing> ticket);
-  Later<bool> tell_time_left(std::vector<Holder>& holders, const std::vector<std::int64_t>& leases,
-                             BootTime deadline);
+  struct Told;
+  void add_line(const std::string& where, const std::vector<KeyValue>& keys, Told& told) const;
+  Later<bool> tell_time_left(Told& told, BootTime deadline);
   Flow answer_guarantees(BootTime deadline, Ticket<Promise> ticket);
   Flow answer_inspect(BootTime deadline, Ticket<Inspection> ticket);
   Flow answer_init(BootTime deadline, Ticket<Answer> ticket);

@@ -51,14 +51,11 @@ class MemoryStore final : public Backend, public Cells {
       return line.revoke(now, now_us(), notices);
     });
   }
+  void describe(std::string_view name, Pending<Listing>& call) noexcept override {
+    tell_holders(call, [&] { return world_.holders(name); });
+  }
   void list(std::string_view prefix, Pending<Listing>& call) noexcept override {
-    Listing listing;
-    try {
-      listing.holders = world_.list(prefix);
-    } catch (const std::bad_alloc&) {
-      listing.problem = out_of_memory();
-    }
-    call.done(std::move(listing));
+    tell_holders(call, [&] { return world_.list(prefix); });
   }
 
   void add(const Add& add, Pending<Cell>& call) noexcept override {
@@ -152,6 +149,17 @@ class MemoryStore final : public Backend, public Cells {
     World& world = world_;
     call.done(answers);
     for (const Told& each : told) world.tell(each.name, each.notices, each.store_us);
+  }
+
+  template <class Find>
+  static void tell_holders(Pending<Listing>& call, Find&& find) noexcept {
+    Listing listing;
+    try {
+      listing.holders = find();
+    } catch (const std::bad_alloc&) {
+      listing.problem = out_of_memory();
+    }
+    call.done(std::move(listing));
   }
 
   template <class Change>

@@ -107,6 +107,14 @@ void World::Shard::sweep(std::int64_t now_us) {
   sweep_at = std::max<std::size_t>(256, 2 * lines.size());
 }
 
+std::vector<Holder> World::holders(std::string_view name) {
+  Shard& shard = shard_of(name);
+  std::lock_guard lock(shard.mutex);
+  const auto at = shard.lines.find(name);
+  if (at == shard.lines.end()) return {};
+  return at->second.describe(name, now_us());
+}
+
 std::vector<Holder> World::list(std::string_view prefix) {
   std::vector<Holder> all;
   for (Shard& shard : shards_) {

@@ -63,6 +63,7 @@ class World {
     line.saved();
     return answer;
   }
+  std::vector<Holder> holders(std::string_view name);
   std::vector<Holder> list(std::string_view prefix);
 
   // Calls change(state, first_version) alone; an empty state afterwards means that none is kept.

@@ -1,6 +1,6 @@
-// Who holds what: every server is looked through by SCAN, page by page, and each key that was found
-// is described by a script. A page is done before the next is asked for, so a million keys stream
-// through; only what is held or waits is kept.
+// Who holds what. One name is described by a script. For a list every server is looked through by
+// SCAN, page by page, and each key that was found is described so. A page is done before the next
+// is asked for, so a million keys stream through; only what is held or waits is kept.
 #include <unordered_set>
 #include <vector>
 
@@ -88,7 +88,7 @@ struct Page {
 
 class Description final : public Part<Search> {
  public:
-  Description(std::shared_ptr<Search> of, std::shared_ptr<Page> page, const std::string& name)
+  Description(std::shared_ptr<Search> of, std::shared_ptr<Page> page, std::string_view name)
       : Part(std::move(of)), page_(std::move(page)), name_(name) {
     slot = whole_->store.slot_of(name_);
   }
@@ -102,8 +102,8 @@ class Description final : public Part<Search> {
   }
 
  private:
-  const std::shared_ptr<Page> page_;
-  const std::string& name_;  // of the page
+  const std::shared_ptr<Page> page_;  // null: of a name that was asked for
+  const std::string_view name_;       // of the page, or of the caller
 };
 
 void Scan::deliver(TaskPtr self) noexcept {
@@ -118,14 +118,25 @@ void Scan::deliver(TaskPtr self) noexcept {
   }
 }
 
+void lack_memory(Pending<Listing>& call) noexcept {
+  Listing listing;
+  listing.problem.errc = Errc::unavailable;
+  call.done(std::move(listing));
+}
+
 }  // namespace
+
+void RedisStore::describe(std::string_view name, Pending<Listing>& call) noexcept try {
+  const auto search = std::make_shared<Search>(*this, name, call);
+  start(search, [&] { send(std::make_unique<Description>(search, nullptr, name)); });
+} catch (const std::bad_alloc&) {
+  lack_memory(call);
+}
 
 void RedisStore::list(std::string_view prefix, Pending<Listing>& call) noexcept try {
   ask_each<Scan>(std::make_shared<Search>(*this, prefix, call));
 } catch (const std::bad_alloc&) {
-  Listing listing;
-  listing.problem.errc = Errc::unavailable;
-  call.done(std::move(listing));
+  lack_memory(call);
 }
 
 }  // namespace holdfast::stores::redis

@@ -73,13 +73,20 @@ void Serving::operator()(const Revoke& revoke, Answer& reply) {
   });
 }
 
+void Serving::add_holders(std::string_view name, Listing& reply) {
+  Ledger::Line line = session_.ledger.load(name);
+  session_.bury_dead(line.admission, now_us_);
+  for (Holder& holder : line.admission.describe(name, now_us_))
+    reply.holders.push_back(std::move(holder));
+}
+
+void Serving::operator()(const Describe& describe, Listing& reply) {
+  add_holders(describe.name, reply);
+}
+
 void Serving::operator()(const ListNames& list, Listing& reply) {
-  for (const std::string& name : session_.ledger.names_with_claims(list.prefix)) {
-    Ledger::Line line = session_.ledger.load(name);
-    session_.bury_dead(line.admission, now_us_);
-    for (Holder& holder : line.admission.describe(name, now_us_))
-      reply.holders.push_back(std::move(holder));
-  }
+  for (const std::string& name : session_.ledger.names_with_claims(list.prefix))
+    add_holders(name, reply);
 }
 
 std::optional<CellState> Serving::cell(std::string_view name) {

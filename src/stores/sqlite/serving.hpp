@@ -33,6 +33,7 @@ class Serving {
   void operator()(std::span<const Keep> keeps, Answers& replies);
   void operator()(std::span<const Drop> drops, Answers& replies);
   void operator()(const Revoke& revoke, Answer& reply);
+  void operator()(const Describe& describe, Listing& reply);
   void operator()(const ListNames& list, Listing& reply);
   void operator()(const Add& add, Cell& reply);
   void operator()(const Swap& swap, Cell& reply);
@@ -46,6 +47,7 @@ class Serving {
   Answer at(std::string_view name, Step&& step);
   template <class Change>
   Cell change_cell(std::string_view name, Change&& change);
+  void add_holders(std::string_view name, Listing& reply);
   std::optional<CellState> cell(std::string_view name);
 
   Session& session_;

@@ -10,16 +10,29 @@ namespace {
 
 constexpr std::size_t at_once = 64;  // locks whose children are asked for before the first answer
 
+Problem not_a_path() { return {Errc::invalid, "name", "in a dialect a name is a path"}; }
+
 }  // namespace
 
-Flow Registry::list(std::string prefix, Courier::Ticket<Listing> ticket) {
+// A server may be behind the others, and what is told is to show what was done before: all of it is
+// read behind a sync, which nothing waits for until the end.
+Flow Registry::tell_holders(std::string of, bool of_one, Courier::Ticket<Listing> ticket) {
   ticket->trouble(unreachable(options_));
+  const std::string folder = of_one ? layout_.lock(of).value_or("") : paths_.locks();
   for (;;) {
-    const auto [session, problem] = co_await keeper_.session();
     Listing listing;
+    listing.problem = not_a_path();
+    if (folder.empty()) co_return ticket->answer(std::move(listing));
+    const auto [session, problem] = co_await keeper_.session();
     listing.problem = problem;
     if (!session || ticket->answered()) co_return ticket->answer(std::move(listing));
-    const Outcome found = co_await names(prefix, session);
+    Operation syncing = session->sync(folder);
+    Outcome found;
+    if (of_one) {
+      found.names.push_back(of);
+    } else {
+      found = co_await names(of, session);
+    }
     int rc = found.rc;
     for (std::size_t i = 0; rc == ZOK && i < found.names.size(); i += at_once) {
       const auto first = found.names.begin() + static_cast<std::ptrdiff_t>(i);
@@ -27,30 +40,28 @@ Flow Registry::list(std::string prefix, Courier::Ticket<Listing> ticket) {
       std::vector<std::string> some(first, first + static_cast<std::ptrdiff_t>(count));
       rc = co_await list_some(std::move(some), session, listing);
     }
+    const Outcome synced = co_await syncing;
+    if (synced.rc != ZOK) rc = synced.rc;
     if (was_lost(rc) || is_over(rc)) continue;
-    if (rc != ZOK && rc != ZNONODE) listing.problem = problem_of(rc, paths_.locks());
+    if (rc != ZOK && rc != ZNONODE) listing.problem = problem_of(rc, folder);
     co_return ticket->answer(std::move(listing));
   }
 }
 
-// After a sync: a server may be behind the others, and a list is to show what was done before it.
 // Of a dialect's names only the one is known that is asked for.
 Task<Outcome> Registry::names(std::string prefix, std::shared_ptr<Session> session) {
-  Operation syncing = session->sync(paths_.locks());
-  Operation reading = session->children(paths_.locks());
-  Outcome synced = co_await syncing;
-  const Outcome folders = co_await reading;
-  if (synced.rc != ZOK) co_return synced;
+  Outcome found;
   if (options_.dialect != Dialect::own) {
-    if (layout_.lock(prefix)) synced.names.push_back(prefix);
-    co_return synced;
+    if (layout_.lock(prefix)) found.names.push_back(prefix);
+    co_return found;
   }
-  synced.rc = folders.rc;
+  const Outcome folders = co_await session->children(paths_.locks());
+  found.rc = folders.rc;
   for (const std::string& folder : folders.names)
     if (auto name = name_of(folder); name && name->starts_with(prefix))
-      synced.names.push_back(std::move(*name));
-  std::ranges::sort(synced.names);
-  co_return synced;
+      found.names.push_back(std::move(*name));
+  std::ranges::sort(found.names);
+  co_return found;
 }
 
 Task<int> Registry::list_some(std::vector<std::string> names, std::shared_ptr<Session> session,
@@ -88,7 +99,7 @@ Flow Registry::revoke(std::string name, bool now, Courier::Ticket<Answer> ticket
   if (folder.empty() || (options_.dialect == Dialect::kazoo && !now)) {
     Answer answer = refused(
         Said::no, folder.empty()
-                      ? Problem{Errc::invalid, "name", "in a dialect a name is a path"}
+                      ? not_a_path()
                       : Problem{Errc::unsupported, "dialect",
                                 "kazoo's locks cannot be asked to let go, only be broken at once"});
     co_return ticket->answer(std::move(answer));

@@ -18,7 +18,8 @@ class Registry {
   Registry(const Options& options, const Paths& paths, const Layout& layout, Keeper& keeper)
       : options_(options), paths_(paths), layout_(layout), keeper_(keeper) {}
 
-  Flow list(std::string prefix, Courier::Ticket<Listing> ticket);
+  // Of one name, or of all that begin so.
+  Flow tell_holders(std::string of, bool of_one, Courier::Ticket<Listing> ticket);
   Flow revoke(std::string name, bool now, Courier::Ticket<Answer> ticket);
 
  private:

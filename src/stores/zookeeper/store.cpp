@@ -48,8 +48,13 @@ void ZooKeeperStore::release(std::span<const Drop> drops,
                              Pending<std::span<Answer>>& call) noexcept {
   courier_.start(call, drops.size(), [&](auto ticket) { claims_.release(drops, ticket); });
 }
+void ZooKeeperStore::describe(std::string_view name, Pending<Listing>& call) noexcept {
+  courier_.start(call,
+                 [&](auto ticket) { registry_.tell_holders(std::string(name), true, ticket); });
+}
 void ZooKeeperStore::list(std::string_view prefix, Pending<Listing>& call) noexcept {
-  courier_.start(call, [&](auto ticket) { registry_.list(std::string(prefix), ticket); });
+  courier_.start(call,
+                 [&](auto ticket) { registry_.tell_holders(std::string(prefix), false, ticket); });
 }
 void ZooKeeperStore::revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept {
   courier_.start(call, [&](auto ticket) { registry_.revoke(std::string(name), now, ticket); });

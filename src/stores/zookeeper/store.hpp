@@ -22,6 +22,7 @@ class ZooKeeperStore final : public Backend, public Cells {
   void ask(const Ask& ask, Pending<Answer>& call) noexcept override;
   void renew(std::span<const Keep> keeps, Pending<std::span<Answer>>& call) noexcept override;
   void release(std::span<const Drop> drops, Pending<std::span<Answer>>& call) noexcept override;
+  void describe(std::string_view name, Pending<Listing>& call) noexcept override;
   void list(std::string_view prefix, Pending<Listing>& call) noexcept override;
   void revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept override;
   void add(const Add& add, Pending<Cell>& call) noexcept override;

@@ -37,6 +37,21 @@ TEST_F(RedisTraffic, AFreeLockIsOneCommandToTakeAndOneToGive) {
   }
 }
 
+TEST_F(RedisTraffic, WhoHoldsANameIsOneCommandWhateverElseIsThere) {
+  const auto alice = open(server.url()).value();
+  const auto lease = alice.lock(name).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  redis.command({"EVAL",
+                 "for i = 1, 20000 do redis.call('SET', 'other:' .. i, '') "
+                 "redis.call('HSET', 'hf:{other' .. i .. '}', 's', 'h\\1\\0') end",
+                 "0"});
+  Traffic traffic(server, redis);
+  EXPECT_EQ(alice.holders(name).value().size(), 1U);
+  EXPECT_EQ(traffic.commands().size(), 1U);
+  EXPECT_TRUE(alice.holders("other1").value().empty());
+  EXPECT_EQ(traffic.commands().size(), 1U);
+}
+
 TEST_F(RedisTraffic, AHandoverIsOneCommandAndAPlaceInLineOne) {
   constexpr std::size_t count = 4;
   std::vector<std::unique_ptr<Peer>> peers;
