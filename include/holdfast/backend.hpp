@@ -15,6 +15,7 @@
 //  of
 //     the backend held, and at the latest at the call's deadline: `unknown` if the store may have
 //     applied it, `no` only if it definitely has not. The call is not touched after its answer.
+//     Only list() has a deadline for each page instead: Pending::looked_at.
 //  6. Asking again with the same claim id is the same ask: it answers what became of it.
 //  7. After release(claim) was answered yes or gone, that claim neither holds nor waits. If the
 //  drop
@@ -155,6 +156,13 @@ template <class R>
 class Pending : public Call {
  public:
   virtual void done(R answer) noexcept = 0;
+  // For list(), with each page that was answered: so many keys were looked at, about. The page that
+  // follows has until the deadline that this returns, so a listing lasts for as long as the store
+  // answers. Called before done(), from any thread, maybe with a mutex held.
+  virtual BootTime looked_at(std::uint64_t keys) noexcept {
+    static_cast<void>(keys);
+    return deadline;
+  }
 
  protected:
   ~Pending() = default;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -59,9 +60,13 @@ class Store {
   Result<Body<F>> with_lock(LockName name, const LockOptions& options, F&& body) const
       requires(!Awaitable<Body<F>>);
 
-  // Who holds and who waits: of one name, by one request; of all that begin so, by many.
+  // Who holds and who waits: of one name, by one request whatever else is there …
   Result<std::vector<Holder>> holders(LockName name) const;
-  Result<std::vector<Holder>> list(std::string_view prefix = {}) const;
+  // … and of all that begin so. Reads every key of the store, for as long as each page is answered
+  // in time. Tells this thread now and then how many keys it looked at; false ends it (cancelled).
+  using Progress = std::function<bool(std::uint64_t keys)>;
+  Result<std::vector<Holder>> list(std::string_view prefix = {},
+                                   const Progress& progress = {}) const;
   Result<Guarantees> guarantees() const;
   Result<std::vector<Fact>> inspect() const;  // its state, for people
   Stats stats() const;

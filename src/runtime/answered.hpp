@@ -2,6 +2,10 @@
 // It is not on that thread's stack: if the thread gives up, the answer still has somewhere to go.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -10,22 +14,34 @@
 
 namespace holdfast::detail {
 
+// Hears on the caller's thread now and then how far a listing has come; false: it is to end.
+using LookedAt = std::function<bool(std::uint64_t keys)>;
+
 template <class R, class Subject, class Kept = R>
 class Answered final : public Pending<R> {
  public:
   // start(subject, call) passes it to the backend; the subject, what the request points to, lives
-  // as long as the call. Nothing: the store did not answer in time.
+  // as long as the call. Nothing: the store did not answer in time, or the listing was ended.
   template <class Start>
-  static std::optional<Kept> from(Hand& hand, BootTime deadline, Subject subject, Start&& start) {
-    auto* call = new Answered(std::move(subject));
-    call->deadline = deadline;
+  static std::optional<Kept> from(Hand& hand, BootTime deadline, Subject subject, Start&& start,
+                                  const LookedAt& looked_at = {}) {
+    const std::unique_ptr<Answered, Leave> call(new Answered(std::move(subject), deadline));
     start(call->subject_, *call);
-    while (!call->finished() && BootClock::now() < deadline)
-      hand.backend().help(call, deadline, -1);
-    std::optional<Kept> answer;
-    if (call->finished()) answer = std::move(call->answer_);
-    call->leave();
-    return answer;
+    while (!call->finished() && BootClock::now() < call->due_.load()) {
+      const BootTime soon = looked_at ? BootClock::now() + pause : BootTime::max();
+      hand.backend().help(call.get(), std::min(call->due_.load(), soon), -1);
+      if (looked_at && !call->finished() && !looked_at(call->keys_)) return std::nullopt;
+    }
+    if (!call->finished()) return std::nullopt;
+    return std::move(call->answer_);
+  }
+
+  BootTime looked_at(std::uint64_t keys) noexcept override {
+    if (parties_.load(std::memory_order_acquire) < 2) return {};  // nobody waits for it any more
+    keys_ = keys;
+    const BootTime due = BootClock::now() + patience_;
+    due_ = due;
+    return due;
   }
 
   void done(R answer) noexcept override {
@@ -39,12 +55,23 @@ class Answered final : public Pending<R> {
   }
 
  private:
-  explicit Answered(Subject subject) : subject_(std::move(subject)) {}
+  static constexpr Millis pause{100};
+
+  struct Leave {
+    void operator()(Answered* call) const noexcept { call->leave(); }
+  };
+  Answered(Subject subject, BootTime due)
+      : subject_(std::move(subject)), patience_(due - BootClock::now()), due_(due) {
+    this->deadline = due;
+  }
   ~Answered() = default;
   void leave() noexcept {
     if (parties_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
   const Subject subject_;
+  const BootClock::duration patience_;  // of each page
+  std::atomic<BootTime> due_;
+  std::atomic<std::uint64_t> keys_{0};
   std::optional<Kept> answer_;
   std::atomic<int> parties_{2};  // the caller and the backend
 };

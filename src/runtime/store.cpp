@@ -127,11 +127,12 @@ Error silent(const Shop& shop) {
 }
 
 template <class R, class Start>
-std::optional<R> ask_store(Shop& shop, std::string subject, Start&& start) {
+std::optional<R> ask_store(Shop& shop, std::string subject, Start&& start,
+                           const detail::LookedAt& looked_at = {}) {
   Backend& backend = shop.hand->backend();
   return Answered<R, std::string>::from(
       *shop.hand, BootClock::now() + shop.options.patience, std::move(subject),
-      [&](const std::string& whole, auto& call) { start(backend, whole, call); });
+      [&](const std::string& whole, auto& call) { start(backend, whole, call); }, looked_at);
 }
 
 Result<void> plain(const Shop& shop, const std::optional<Answer>& answer) {
@@ -196,11 +197,17 @@ Result<std::vector<Holder>> Store::holders(LockName name) const {
                                             auto& call) { backend.describe(whole, call); }));
 }
 
-Result<std::vector<Holder>> Store::list(std::string_view prefix) const {
+Result<std::vector<Holder>> Store::list(std::string_view prefix, const Progress& progress) const {
   if (auto error = shop_->ready()) return *error;
-  return told(*shop_, ask_store<Listing>(*shop_, shop_->prefix + std::string(prefix),
-                                         [](Backend& backend, const std::string& whole,
-                                            auto& call) { backend.list(whole, call); }));
+  bool goes_on = true;
+  detail::LookedAt looked_at;
+  if (progress) looked_at = [&](std::uint64_t keys) { return goes_on = progress(keys); };
+  auto listing = ask_store<Listing>(
+      *shop_, shop_->prefix + std::string(prefix),
+      [](Backend& backend, const std::string& whole, auto& call) { backend.list(whole, call); },
+      looked_at);
+  if (!goes_on) return shop_->error({Errc::cancelled, "cancelled", "the listing was ended"});
+  return told(*shop_, std::move(listing));
 }
 
 Result<Guarantees> Store::guarantees() const {

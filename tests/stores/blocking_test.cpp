@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "stores/recorder.hpp"
+#include "support/own_clock.hpp"
 
 namespace holdfast::stores {
 namespace {
@@ -236,6 +237,54 @@ TEST(Blocking, SeveralStayForMessagesAndEachLeavesWhenItIsWoken) {
     EXPECT_TRUE(call.finished());
   }
   for (const int wake : wakes) close(wake);
+}
+
+// Each page takes longer than the whole call has time for.
+TEST(Blocking, AListLastsForAsLongAsItsPagesAreServed) {
+  Counting store;
+  std::uint64_t pages = 0;
+  store.work = [&](std::span<Request> batch) {
+    batch.front().answer([&](auto& question, auto& reply) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(question)>, ListNames>) {
+        reply.holders.emplace_back();
+        question.names = ++pages;
+        question.more = pages < 4;
+      }
+    });
+  };
+  Recorded<Listing> call;
+  std::vector<std::uint64_t> told;
+  call.on_page = [&](std::uint64_t keys) {
+    told.push_back(keys);
+    support::jump(2 * support::patient);
+    return in(support::patient);
+  };
+  store.list("x", call);
+  store.help(&call, in(100 * support::patient), -1);
+  ASSERT_TRUE(call.finished());
+  EXPECT_EQ(call.times, 1);
+  EXPECT_EQ(call.value.problem.errc, Errc{}) << call.value.problem.text;
+  EXPECT_EQ(call.value.holders.size(), 4U);
+  EXPECT_EQ(told, (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(store.batches, 4);
+}
+
+// Nobody waits for the rest of it.
+TEST(Blocking, AListWithoutTimeForItsNextPageEnds) {
+  Counting store;
+  store.work = [&](std::span<Request> batch) {
+    batch.front().answer([&](auto& question, auto&) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(question)>, ListNames>)
+        question.more = true;
+    });
+  };
+  Recorded<Listing> call;
+  call.on_page = [](std::uint64_t) { return BootTime(); };
+  store.list("x", call);
+  store.help(&call, in(10s), -1);
+  ASSERT_TRUE(call.finished());
+  EXPECT_EQ(call.value.problem.errc, Errc::unavailable);
+  EXPECT_EQ(store.batches, 1);
 }
 
 TEST(Blocking, WhoStaysForMessagesAnswersTheOverdue) {

@@ -2,7 +2,10 @@
 // Method: a real server; the bytes of its answers are counted by a proxy.
 #include <gtest/gtest.h>
 
+#include "core/url.hpp"
+#include "stores/recorder.hpp"
 #include "support/etcd/server.hpp"
+#include "support/process.hpp"
 #include "support/proxy.hpp"
 #include "support/results.hpp"
 
@@ -50,6 +53,27 @@ TEST(EtcdHolders, OfANameBelowAnotherAreNotTold) {
     EXPECT_EQ(above.holders("orders/42").value().size(), 1U);
     EXPECT_EQ(above.list("orders").value().size(), 2U);
   }
+}
+
+// The pages are of 1000 keys, and each of these commands writes 128 of them.
+TEST(EtcdHolders, OfAllAreListedForAsLongAsPagesAreAnswered) {
+  const EtcdServer server;
+  const Store alice = open(server.url()).value();
+  const auto lease = alice.lock("name", {.ttl = held_long}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const std::string write =
+      "for part in 1 2 3 4 5 6 7 8 9; do { echo; for i in $(seq 128); do "
+      "echo put holdfast/1/locks/a$part-$i/note theirs; done; echo; echo; } | "
+      "ETCDCTL_API=3 etcdctl --endpoints=" +
+      server.address() + " txn >/dev/null || exit 1; done";
+  ASSERT_EQ(Process({"sh", "-c", write}).wait(), 0);
+  Url url;
+  Problem problem;
+  ASSERT_TRUE(core::parse_url(server.url(), url, problem)) << problem.text;
+  testing_support::Client bob(holdfast_module()->open, url);
+  const Listing listing = bob.list_slowly();
+  EXPECT_EQ(listing.problem.errc, Errc{}) << listing.problem.text;
+  EXPECT_EQ(listing.holders.size(), 1U);
 }
 
 }  // namespace

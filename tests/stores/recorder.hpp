@@ -18,6 +18,7 @@
 
 #include "holdfast/backend.hpp"
 #include "support/eventually.hpp"
+#include "support/own_clock.hpp"
 
 namespace holdfast::testing_support {
 
@@ -39,6 +40,9 @@ class Recorded final : public Pending<R> {
   explicit Recorded(Millis patience = support::patient) {
     this->deadline = BootClock::now() + patience;
   }
+  BootTime looked_at(std::uint64_t keys) noexcept override {
+    return on_page ? on_page(keys) : Pending<R>::looked_at(keys);
+  }
   void done(R answer) noexcept override {
     times.fetch_add(1);
     value = std::move(answer);
@@ -48,6 +52,7 @@ class Recorded final : public Pending<R> {
   R value{};
   std::atomic<int> times{0};
   std::function<void()> then;
+  std::function<BootTime(std::uint64_t)> on_page;
 };
 
 template <>
@@ -159,8 +164,16 @@ class Client {
   }
   Listing list(std::string_view prefix = {}) {
     Recorded<Listing> call;
-    backend_->list(prefix, call);
-    return finish(call);
+    return list(prefix, call);
+  }
+  // With each page passes more time than the whole call has at first.
+  Listing list_slowly(std::string_view prefix = {}) {
+    Recorded<Listing> call;
+    call.on_page = [](std::uint64_t) {
+      support::jump(2 * support::patient);
+      return in(support::patient);
+    };
+    return list(prefix, call);
   }
   Cell add(const Add& add) {
     return cell([&](auto& call) { backend_->cells()->add(add, call); });
@@ -200,9 +213,13 @@ class Client {
     start(call);
     return finish(call);
   }
+  Listing list(std::string_view prefix, Recorded<Listing>& call) {
+    backend_->list(prefix, call);
+    return finish(call, 1000 * support::patient);  // its clock may go ahead
+  }
   template <class Call>
-  auto finish(Call& call) -> decltype(call.value) {
-    backend_->help(&call, BootClock::now() + 2 * support::patient, -1);
+  auto finish(Call& call, Millis bound = 2 * support::patient) -> decltype(call.value) {
+    backend_->help(&call, BootClock::now() + bound, -1);
     EXPECT_TRUE(call.finished());
     EXPECT_EQ(call.times, 1);
     return std::move(call.value);

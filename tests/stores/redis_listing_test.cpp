@@ -82,6 +82,17 @@ TEST(RedisList, LooksThroughAllNodesOfACluster) {
   EXPECT_EQ(names_of(fresh.list("many/")), held);
 }
 
+TEST(RedisList, LastsForAsLongAsItsPagesAreAnswered) {
+  const RedisServer server;
+  RedisStoreClient client(server.url());
+  server.client().command({"EVAL",
+                           "for i = 1, 2000 do redis.call('HSET', 'hf:{' .. i .. '}', 's', "
+                           "'h\\1\\0') end",
+                           "0"});
+  ASSERT_EQ(take(client, "held").said, Said::yes);
+  EXPECT_EQ(names_of(client.list_slowly()), std::vector<std::string>{"held"});
+}
+
 TEST(RedisList, APrefixIsNoPattern) {
   const RedisServer server;
   for (const auto* dialect : {"", "?dialect=string"}) {

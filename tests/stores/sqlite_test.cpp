@@ -2,10 +2,12 @@
 // Method: directly against the backend, standing where the core would.
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "stores/sqlite_support.hpp"
 #include "support/eventually.hpp"
+#include "support/results.hpp"
 
 namespace holdfast {
 namespace {
@@ -101,6 +103,26 @@ TEST_F(Sqlite, NamesAreBytesAndNothingElse) {
   EXPECT_EQ(client.list().holders.size(), 8u);
   EXPECT_EQ(client.list(std::string(511, '\xff')).holders.size(), 1u);
   EXPECT_EQ(client.list("a").holders.size(), 2u);
+}
+
+TEST_F(Sqlite, ListsEveryNameOnceInAsManyPagesAsThereAre) {
+  SqliteClient client(path);
+  ASSERT_EQ(client.ask("a", fresh_claim(), false, support::held_long).said, Said::yes);
+  sql(path,
+      "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 1200) "
+      "INSERT INTO claims SELECT CAST('a' || n AS BLOB), position, id, standing, revoked, weight, "
+      "claims.number, ttl_us, since_us, expires_us, lock_delay_us, slot, nonce, about "
+      "FROM claims, number");
+  ASSERT_EQ(client.ask("b", fresh_claim(), false, support::held_long).said, Said::yes);
+  const auto names_of = [](const Listing& listing) {
+    EXPECT_EQ(listing.problem.errc, Errc{}) << listing.problem.text;
+    std::set<std::string> names;
+    for (const Holder& holder : listing.holders) EXPECT_TRUE(names.insert(holder.name).second);
+    return names.size();
+  };
+  EXPECT_EQ(names_of(client.list("a")), 1201u);
+  EXPECT_EQ(names_of(client.list_slowly()), 1202u);
+  EXPECT_EQ(names_of(client.describe("a7")), 1u);
 }
 
 TEST_F(Sqlite, ListsHoldersAndWaitersWithoutWhatAReleaseNeeds) {

@@ -51,6 +51,30 @@ TEST_F(ZooKeeperNodes, OfOthersDoNotCount) {
   EXPECT_EQ(listed(alice, "name").size(), 1U);
 }
 
+TEST_F(ZooKeeperNodes, AreListedForAsLongAsPagesAreAnswered) {
+  ASSERT_TRUE(succeeded(client().lock("makes/the/folder").acquire()));
+  for (int each = 0; each < 200; ++each) raw.create(node(std::to_string(each)));
+  raw.create(node("7") + "/" + std::string(32, '0') + "-m1-1-", "", Mode::sequential);
+  ZooKeeperStoreClient bob(url());
+  const Listing listing = bob.list_slowly();
+  EXPECT_EQ(listing.problem.errc, Errc{}) << listing.problem.text;
+  EXPECT_EQ(listing.holders.size(), 1U);
+}
+
+TEST_F(ZooKeeperNodes, OfADialectAreToldByTheirPath) {
+  for (const auto* dialect : {"curator", "kazoo"}) {
+    SCOPED_TRACE(dialect);
+    const auto alice = open(url() + "&dialect=" + dialect).value();
+    const auto path = "/" + std::string(dialect) + "/name";
+    const auto lease = alice.lock(path).acquire();
+    ASSERT_TRUE(succeeded(lease));
+    const auto holders = alice.holders(path).value();
+    ASSERT_EQ(holders.size(), 1U);
+    EXPECT_EQ(holders.front().token, lease->token());
+    EXPECT_TRUE(failed(alice.holders("/no//path"), Errc::invalid));
+  }
+}
+
 TEST_F(ZooKeeperNodes, OfOtherNamesAreNotReadForOne) {
   const auto alice = client();
   const auto lease = alice.lock("name").acquire();

@@ -146,6 +146,7 @@ class FaultyBackend final : public Backend {
         : backend_(backend), call_(call), size_(size), lose_(lose) {
       this->deadline = call.deadline;
     }
+    BootTime looked_at(std::uint64_t keys) noexcept override { return call_.looked_at(keys); }
     void done(R answer) noexcept override {
       this->finished_.store(true, std::memory_order_release);
       if (!lose_) return backend_.answer_late(call_, owned(std::move(answer)));

@@ -94,9 +94,8 @@ bool Blocking::work() noexcept {
     batch.swap(queued_);
   }
   const BootTime now = BootClock::now();
-  const auto late = std::stable_partition(batch.begin(), batch.end(), [&](const Request& request) {
-    return request.call().deadline > now;
-  });
+  const auto late = std::stable_partition(
+      batch.begin(), batch.end(), [&](const Request& request) { return request.deadline() > now; });
   for (auto at = late; at != batch.end(); ++at) at->refuse(Said::no, too_late());
   if (late != batch.begin()) run({batch.begin(), late});
   put_back(batch);
@@ -123,8 +122,8 @@ void Blocking::put_back(std::vector<Request>& batch) noexcept {
 // The client is free: one of those who sleep takes it if there is work.
 void Blocking::ring_next() noexcept {
   if (queued_.empty()) return;
-  if (auto* next =
-          seats_.find([&](const auto& seat) { return seat.call() && queued(*seat.call()); }))
+  if (auto* next = seats_.find(
+          [&](const auto& seat) { return seat.call() && queued(*seat.call()) != nullptr; }))
     next->ring();
 }
 
@@ -136,16 +135,18 @@ void Blocking::deliver(std::vector<Request>& batch) noexcept {
   }
 }
 
-bool Blocking::queued(const Call& call) const noexcept {
-  return std::any_of(queued_.begin(), queued_.end(),
-                     [&](const Request& request) { return &request.call() == &call; });
+const Request* Blocking::queued(const Call& call) const noexcept {
+  const auto found = std::find_if(queued_.begin(), queued_.end(),
+                                  [&](const Request& request) { return &request.call() == &call; });
+  return found == queued_.end() ? nullptr : &*found;
 }
 
 // Sleeps while another does the work. False if it is time to leave.
 bool Blocking::sit(const Call& call, BootTime until, int wake) noexcept {
   std::unique_lock lock(mutex_);
   if (call.finished() || (!busy_ && !queued_.empty())) return true;
-  const BootTime limit = queued(call) ? std::min(until, call.deadline) : until;
+  const Request* const mine = queued(call);
+  const BootTime limit = mine ? std::min(until, mine->deadline()) : until;
   Seats::Seat seat(seats_, &call);
   lock.unlock();
   const bool awake = seat.sleep(limit, wake);
@@ -165,7 +166,7 @@ bool Blocking::answer_overdue() noexcept {
   std::vector<Request> overdue;
   {
     const BootTime now = BootClock::now();
-    const auto in_time = [&](const Request& request) { return request.call().deadline > now; };
+    const auto in_time = [&](const Request& request) { return request.deadline() > now; };
     std::lock_guard lock(mutex_);
     if (std::all_of(queued_.begin(), queued_.end(), in_time)) return false;
     const auto late = std::stable_partition(queued_.begin(), queued_.end(), in_time);
@@ -186,7 +187,7 @@ void Blocking::stay(BootTime until, int wake) noexcept {
     std::unique_lock lock(mutex_);
     Seats::Seat seat(seats_, nullptr);
     BootTime limit = until;
-    for (const Request& request : queued_) limit = std::min(limit, request.call().deadline);
+    for (const Request& request : queued_) limit = std::min(limit, request.deadline());
     lock.unlock();
 
     // After taking the seat: what changes from here on rings.

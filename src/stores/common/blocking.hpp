@@ -63,7 +63,7 @@ class Blocking : public Backend, public Cells {
   bool answer_overdue() noexcept;
   void deliver(std::vector<Request>& batch) noexcept;
   void ring_next() noexcept;
-  bool queued(const Call& call) const noexcept;
+  const Request* queued(const Call& call) const noexcept;
 
   std::mutex mutex_;
   std::vector<Request> queued_;

@@ -8,6 +8,7 @@
 // A call that is still open at its deadline is answered here: `unknown` if it was sent, else `no`.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -55,7 +56,7 @@ class Courier {
     virtual void give_up(Said said, Problem problem) noexcept = 0;  // writes the answer
 
     const Call* const call_;
-    const BootTime deadline_;
+    BootTime deadline_;
     std::size_t place_ = 0;
     bool entered_ = false;
     bool begun_ = false;  // until then its deadline does not count
@@ -81,6 +82,15 @@ class Courier {
       if (!self) return;
       kept_ = std::move(kept);
       courier_.put_down(std::move(self), &pending_, rung);
+    }
+
+    // See Pending::looked_at. What was answered meanwhile has no time left.
+    BootTime looked_at(std::uint64_t keys) noexcept {
+      const std::lock_guard lock(courier_.mutex_);
+      if (!this->open_) return {};
+      this->deadline_ = pending_.looked_at(keys);
+      courier_.deadline_ = std::min(courier_.deadline_, this->deadline_);
+      return this->deadline_;
     }
 
    private:

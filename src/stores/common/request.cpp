@@ -42,7 +42,7 @@ void refuse_reply(Inspection& reply, Said, const Problem& problem) {
 
 }  // namespace
 
-Request::Request(Work started) : work_(std::move(started)) {
+Request::Request(Work started) : work_(std::move(started)), deadline_(call().deadline) {
   std::visit([](auto& each) { make_room(each.question, each.reply); }, work_);
 }
 

@@ -1,8 +1,12 @@
 // stores/common/request.hpp: a call that was started and waits for a thread to do its work.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -14,8 +18,12 @@ namespace holdfast::stores {
 struct Describe {
   std::string_view name;
 };
+// It is answered in pages: whoever serves one says so if there are more, and is asked again.
 struct ListNames {
   std::string_view prefix;
+  std::string from{};  // where the next page begins
+  std::uint64_t names = 0;
+  bool more = false;
 };
 struct Revoke {
   std::string_view name;
@@ -56,14 +64,24 @@ class Request {
   explicit Request(Work started);
 
   const Call& call() const noexcept;
+  BootTime deadline() const noexcept { return deadline_; }
   bool answered() const noexcept { return answered_; }
   bool writes() const noexcept;
 
-  // serve(question, reply) fills in the reply of this request.
+  // serve(question, reply) fills in the reply of this request. A list with more pages stays
+  // unanswered.
   template <class Serve>
   void answer(Serve&& serve) {
-    std::visit([&](auto& started) { serve(started.question, started.reply); }, work_);
     answered_ = true;
+    const auto fill_in = [&](auto& started) {
+      serve(started.question, started.reply);
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(started.question)>, ListNames>) {
+        if (!std::exchange(started.question.more, false)) return;
+        deadline_ = started.call->looked_at(started.question.names);
+        answered_ = false;
+      }
+    };
+    std::visit(fill_in, work_);
   }
   // The same answer whatever was asked, in fewer words if there is no memory for them.
   void refuse(Said said, const Problem& problem) noexcept;
@@ -72,6 +90,7 @@ class Request {
 
  private:
   Work work_;
+  BootTime deadline_;
   bool answered_ = false;
 };
 

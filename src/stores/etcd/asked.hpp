@@ -12,10 +12,11 @@
 namespace holdfast::stores::etcd {
 
 // A little before its deadline: then we can still say ourselves what was wrong.
-inline BootTime in_time(const Call& call) {
-  const auto left = call.deadline - BootClock::now();
-  return call.deadline - std::min<BootClock::duration>(left / 10, Millis(50));
+inline BootTime in_time(BootTime deadline) {
+  const auto left = deadline - BootClock::now();
+  return deadline - std::min<BootClock::duration>(left / 10, Millis(50));
 }
+inline BootTime in_time(const Call& call) { return in_time(call.deadline); }
 
 struct Asked {
   Asked(const Ask& from, BootTime by)

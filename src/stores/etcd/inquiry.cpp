@@ -65,12 +65,14 @@ Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listin
   const std::string end = end_of(from);
   if (from.empty()) from.push_back('\0');
   std::map<std::string, std::vector<KeyValue>> rows;
+  std::uint64_t looked_at = 0;
   for (bool more = true; more;) {
     Found found = co_await client_.find(from, end, page, deadline);
     if (!found.done()) {
       told.listing.problem = found.problem;
       co_return ticket->answer(std::move(told.listing));
     }
+    deadline = in_time(ticket->looked_at(looked_at += found.all.size()));
     more = found.more && !found.all.empty();
     if (more) from = found.all.back().key + '\0';
     for (KeyValue& kv : found.all)

@@ -1,6 +1,7 @@
 // Who holds what. One name is described by a script. For a list every server is looked through by
 // SCAN, page by page, and each key that was found is described so. A page is done before the next
 // is asked for, so a million keys stream through; only what is held or waits is kept.
+#include <atomic>
 #include <unordered_set>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Search final : public Whole<Listing> {
     name = key;
     return true;
   }
+  // The deadline of what is sent from now on.
+  BootTime passed(std::uint64_t keys) noexcept { return looked_at(passed_ += keys); }
   // SCAN may find a key more than once, and so may two nodes while its slot moves.
   void add(std::vector<Holder>&& holders) {
     if (holders.empty() || !listed_.insert(holders.front().name).second) return;
@@ -45,6 +48,7 @@ class Search final : public Whole<Listing> {
 
  private:
   std::unordered_set<std::string> listed_;
+  std::atomic<std::uint64_t> passed_{0};
 };
 
 // Goes through one server. It rests while a page of it is described.
@@ -68,7 +72,9 @@ class Scan final : public Part<Search> {
 
   void go_on(TaskPtr self) noexcept {
     page_.clear();
-    if (!whole_->failed() && cursor_ != "0") whole_->store.send(std::move(self));
+    if (whole_->failed() || cursor_ == "0") return;
+    deadline = whole_->passed(0);
+    whole_->store.send(std::move(self));
   }
 
  private:
@@ -91,6 +97,7 @@ class Description final : public Part<Search> {
   Description(std::shared_ptr<Search> of, std::shared_ptr<Page> page, std::string_view name)
       : Part(std::move(of)), page_(std::move(page)), name_(name) {
     slot = whole_->store.slot_of(name_);
+    if (page_) deadline = page_->scan->deadline;
   }
   void write(std::string& out, const Link&) override {
     write_describe(out, name_, whole_->store.setting(), by_text);
@@ -107,6 +114,7 @@ class Description final : public Part<Search> {
 };
 
 void Scan::deliver(TaskPtr self) noexcept {
+  deadline = whole_->passed(page_size);
   if (whole_->failed() || page_.empty()) return go_on(std::move(self));
   std::shared_ptr<Page> page;
   try {

@@ -36,6 +36,8 @@ class Whole {
     call_.done(std::move(result));
   }
 
+  BootTime looked_at(std::uint64_t keys) noexcept { return call_.looked_at(keys); }
+
   RedisStore& store;
   const BootTime deadline;
   Result result;

@@ -83,7 +83,7 @@ Ledger::Ledger(Database& database)
           " expires_us = ?, slot = ?, nonce = ?, about = ? WHERE name = ? AND position = ?"),
       remove_claim_(database.handle(), "DELETE FROM claims WHERE name = ? AND position = ?"),
       list_names_(database.handle(),
-                  "SELECT DISTINCT name FROM claims WHERE name >= ? ORDER BY name"),
+                  "SELECT DISTINCT name FROM claims WHERE name >= ? ORDER BY name LIMIT ?"),
       load_cell_(database.handle(),
                  "SELECT number, version, bytes, expiry_ms, expires_us FROM cells WHERE name = ?"),
       save_cell_(database.handle(), "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?)"),
@@ -183,9 +183,10 @@ void Ledger::raise_floor(std::uint64_t number) {
   if (number > floor()) set_meta(floor_key, std::to_string(number));
 }
 
-std::vector<std::string> Ledger::names_with_claims(std::string_view prefix) {
+std::vector<std::string> Ledger::names_with_claims(std::string_view prefix, std::string_view from,
+                                                   std::size_t most) {
   std::vector<std::string> names;
-  for (auto row = list_names_.rows(prefix); row.next() && row.bytes(0).starts_with(prefix);)
+  for (auto row = list_names_.rows(from, most); row.next() && row.bytes(0).starts_with(prefix);)
     names.emplace_back(row.bytes(0));
   return names;
 }

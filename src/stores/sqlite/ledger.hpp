@@ -27,7 +27,9 @@ class Ledger {
   // Writes what changed. A name that is new pays for it by removing a few that nobody used for a
   // day.
   void save(std::string_view name, Line& line, std::int64_t now_us);
-  std::vector<std::string> names_with_claims(std::string_view prefix);
+  // The first so many, in their order, of those that begin so and are not before `from`.
+  std::vector<std::string> names_with_claims(std::string_view prefix, std::string_view from,
+                                             std::size_t most);
 
   std::optional<CellState> load_cell(std::string_view name);
   void save_cell(std::string_view name, const CellState& cell, std::int64_t now_us);

@@ -9,6 +9,8 @@
 namespace holdfast::stores::sqlite {
 namespace {
 
+constexpr std::size_t names_in_page = 500;  // of a list: others are served in between
+
 // A cell that is made again must not match a version of its life before.
 std::uint64_t first_version() { return random_number() >> 2 | 1; }
 
@@ -84,9 +86,13 @@ void Serving::operator()(const Describe& describe, Listing& reply) {
   add_holders(describe.name, reply);
 }
 
-void Serving::operator()(const ListNames& list, Listing& reply) {
-  for (const std::string& name : session_.ledger.names_with_claims(list.prefix))
-    add_holders(name, reply);
+void Serving::operator()(ListNames& list, Listing& reply) {
+  if (list.from.empty()) list.from = list.prefix;
+  const auto names = session_.ledger.names_with_claims(list.prefix, list.from, names_in_page);
+  for (const std::string& name : names) add_holders(name, reply);
+  list.names += names.size();
+  list.more = names.size() == names_in_page;
+  if (list.more) list.from = names.back() + '\0';
 }
 
 std::optional<CellState> Serving::cell(std::string_view name) {

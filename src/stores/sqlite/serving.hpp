@@ -34,7 +34,7 @@ class Serving {
   void operator()(std::span<const Drop> drops, Answers& replies);
   void operator()(const Revoke& revoke, Answer& reply);
   void operator()(const Describe& describe, Listing& reply);
-  void operator()(const ListNames& list, Listing& reply);
+  void operator()(ListNames& list, Listing& reply);
   void operator()(const Add& add, Cell& reply);
   void operator()(const Swap& swap, Cell& reply);
   void operator()(const Get& get, Cell& reply);

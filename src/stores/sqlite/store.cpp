@@ -84,7 +84,7 @@ constexpr auto longest_wait = 500ms;
 
 BootTime earliest(std::span<const Request> batch) {
   BootTime deadline = BootClock::now() + longest_wait;
-  for (const Request& request : batch) deadline = std::min(deadline, request.call().deadline);
+  for (const Request& request : batch) deadline = std::min(deadline, request.deadline());
   return deadline;
 }
 
@@ -103,7 +103,7 @@ void answer_replaced(Request& request, const std::string& path) {
 void answer_busy(std::span<Request> batch, const Problem& problem) {
   const BootTime now = BootClock::now();
   for (Request& request : batch)
-    if (request.call().deadline <= now) request.refuse(Said::no, problem);
+    if (request.deadline() <= now) request.refuse(Said::no, problem);
 }
 
 // ── a batch ──────────────────────────────────────────────────────────────────────────────────────

@@ -39,6 +39,8 @@ Flow Registry::tell_holders(std::string of, bool of_one, Courier::Ticket<Listing
       const std::size_t count = std::min(at_once, found.names.size() - i);
       std::vector<std::string> some(first, first + static_cast<std::ptrdiff_t>(count));
       rc = co_await list_some(std::move(some), session, listing);
+      if (!of_one) ticket->looked_at(i + count);
+      if (ticket->answered()) co_return;
     }
     const Outcome synced = co_await syncing;
     if (synced.rc != ZOK) rc = synced.rc;
