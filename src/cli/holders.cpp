@@ -6,12 +6,6 @@
 
 namespace holdfast::cli {
 
-std::vector<Holder> holders_of(const Store& store, const std::string& name) {
-  auto holders = store.list(name).value();
-  std::erase_if(holders, [&](const Holder& holder) { return holder.name != name; });
-  return holders;
-}
-
 std::string json_of(const Holder& holder, std::string_view change) {
   const auto count = [](const std::optional<Millis>& time) {
     return time ? std::optional(static_cast<std::int64_t>(time->count())) : std::nullopt;

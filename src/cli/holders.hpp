@@ -9,8 +9,6 @@
 
 namespace holdfast::cli {
 
-std::vector<Holder> holders_of(const Store& store, const std::string& name);  // throws Error
-
 std::string json_of(const Holder& holder, std::string_view change = {});  // one object
 std::string json_of(const std::vector<Holder>& holders);  // with commas between them
 

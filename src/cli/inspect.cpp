@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <thread>
 #include <vector>
@@ -21,7 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto watch_pause = 500ms;
+constexpr Millis shortest_rest = 500ms;  // of watch, between two listings
+constexpr Millis long_time = 300ms;
 
 using Row = std::array<std::string, 6>;
 
@@ -103,18 +105,32 @@ void print_changes(const Snapshot& before, const Snapshot& now, bool json) {
 
 Store open_store(const Options& options) { return open(locate(options).url).value(); }
 
+// Tells at a terminal how far it has come, if that takes long.
+std::vector<Holder> list(const Store& store, const std::string& prefix) {
+  if (!is_terminal(STDOUT_FILENO) || !is_terminal(STDERR_FILENO)) return store.list(prefix).value();
+  const auto began = std::chrono::steady_clock::now();
+  bool shown = false;
+  auto listed = store.list(prefix, [&](std::uint64_t keys) {
+    shown |= std::chrono::steady_clock::now() - began >= long_time;
+    if (shown) show_status("looked at " + std::to_string(keys) + " keys");
+    return true;
+  });
+  if (shown) show_status({});
+  return std::move(listed).value();
+}
+
 }  // namespace
 
 int ls(const Options& options) {
   const auto store = open_store(options);
-  const auto holders = store.list(options.name).value();
+  const auto holders = list(store, options.name);
   print(options.json ? "[" + json_of(holders) + "]\n" : table_of(holders));
   return exit_code::ok;
 }
 
 int show(const Options& options) {
   const auto store = open_store(options);
-  const auto found = holders_of(store, options.name);
+  const auto found = store.holders(options.name).value();
   std::vector<Fact> facts;
   if (options.verbose) facts = store.inspect().value();
   if (!options.json && found.empty()) {
@@ -140,7 +156,9 @@ int watch(const Options& options) {
   const bool redraws = is_terminal(STDOUT_FILENO) && !options.json;
   Snapshot before;
   for (;;) {
+    const auto began = std::chrono::steady_clock::now();
     const auto holders = store.list(options.name).value();
+    const auto took = std::chrono::ceil<Millis>(std::chrono::steady_clock::now() - began);
     if (redraws) {
       print("\033[H\033[J" + table_of(holders));
     } else {
@@ -148,7 +166,8 @@ int watch(const Options& options) {
       print_changes(before, now, options.json);
       before = std::move(now);
     }
-    std::this_thread::sleep_for(watch_pause);
+    // So it takes no more than half of the store's time.
+    std::this_thread::sleep_for(std::max(shortest_rest, took));
   }
 }
 

@@ -48,7 +48,7 @@ bool confirmed(const std::string& what) {
 
 int break_lock(const Options& options) {
   const auto store = open(locate(options).url).value();
-  auto holders = holders_of(store, options.name);
+  auto holders = store.holders(options.name).value();
   std::erase_if(holders, [](const Holder& holder) { return holder.waits; });
   if (!holders.empty()) {
     const auto revoked = store.revoke(options.name, options.force);

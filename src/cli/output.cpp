@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 
 #include "cli/text.hpp"
 
@@ -42,6 +43,12 @@ void complain(const Failure& failure, bool json) {
   JsonObject object;
   object.text("error", failure.reason).number("exit", failure.code).text("message", failure.text);
   write_briefly(STDERR_FILENO, object.str() + "\n");
+}
+
+void show_status(std::string_view text) {
+  constexpr std::string_view clear_line = "\r\033[K";
+  const auto line = text.empty() ? std::string() : "holdfast: " + escaped(text, 200);
+  write_briefly(STDERR_FILENO, std::string(clear_line) + line);
 }
 
 bool is_terminal(int descriptor) noexcept { return ::isatty(descriptor) == 1; }

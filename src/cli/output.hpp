@@ -16,6 +16,9 @@ void write_briefly(int descriptor, std::string_view line) noexcept;
 void complain(std::string_view text);
 void complain(const Failure& failure, bool json);
 
+// The same at a terminal, where it stands in place of the status before; empty: there is none.
+void show_status(std::string_view text);
+
 bool is_terminal(int descriptor) noexcept;
 
 }  // namespace holdfast::cli

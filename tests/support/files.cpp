@@ -46,14 +46,17 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-long own_status(std::string_view field) {
-  std::ifstream status("/proc/self/status");
+long status_of(pid_t process, std::string_view field) {
+  const std::string path = "/proc/" + std::to_string(process) + "/status";
+  std::ifstream status(path);
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with(field) && line[field.size()] == ':')
       return std::stol(line.substr(field.size() + 1));
   }
-  throw std::runtime_error("no such line in /proc/self/status: " + std::string(field));
+  throw std::runtime_error("no such line in " + path + ": " + std::string(field));
 }
+
+long own_status(std::string_view field) { return status_of(::getpid(), field); }
 
 long open_descriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");

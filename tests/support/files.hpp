@@ -22,7 +22,8 @@ class TempFolder {
 
 std::string text_of(const std::filesystem::path& file);  // "" if there is none
 
-// A number from /proc/self/status: "Threads", or "VmRSS" in KiB.
+// A number from a process's status in /proc: "Threads", or "VmRSS" in KiB.
+long status_of(pid_t process, std::string_view field);
 long own_status(std::string_view field);
 long open_descriptors();
 

@@ -100,9 +100,9 @@ void Hold::stop(std::int64_t kill_at) {
 // gone from the store, another may be in already.
 void Hold::ask_whether_taken() {
   std::thread([store = store_, name = job_.options.name, token = lease_.token(), taken = taken_] {
-    const auto found = store.list(name);
+    const auto found = store.holders(name);
     const auto is_ours = [&](const Holder& holder) {
-      return holder.name == name && !holder.waits && holder.token == token;
+      return !holder.waits && holder.token == token;
     };
     if (!found || std::ranges::none_of(*found, is_ours)) taken->raise();
   }).detach();

@@ -9,23 +9,19 @@
 
 #include "cli/duration.hpp"
 #include "cli/output.hpp"
-#include "cli/text.hpp"
 
 namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view clear_line = "\r\033[K";
-
 std::string describe(const Store& store, const std::string& name) {
   std::string text = "waiting for '" + name + "'";
-  const auto found = store.list(name);
+  const auto found = store.holders(name);
   if (!found) return text + ": the store does not answer";
   std::size_t before = 0;
   bool held = false;
   for (const auto& holder : *found) {
-    if (holder.name != name) continue;
     if (holder.waits) {
       ++before;
     } else if (!held) {
@@ -62,11 +58,11 @@ void Progress::show(State& state) {
   for (auto pause = 300ms; !state.changed.wait_for(lock, pause, [&] { return state.over; });
        pause = 1000ms) {
     lock.unlock();
-    const auto text = escaped(describe(state.store, state.name), 200);
+    const auto text = describe(state.store, state.name);
     lock.lock();
     if (state.over) return;
     state.shown = true;
-    write_briefly(STDERR_FILENO, std::string(clear_line) + "holdfast: " + text);
+    show_status(text);
   }
 }
 
@@ -75,7 +71,7 @@ Progress::~Progress() {
   const std::lock_guard lock(state_->mutex);
   state_->over = true;
   state_->changed.notify_one();
-  if (state_->shown) write_briefly(STDERR_FILENO, clear_line);
+  if (state_->shown) show_status({});
 }
 
 }  // namespace holdfast::cli

@@ -8,7 +8,6 @@
 #include <new>
 
 #include "cli/failure.hpp"
-#include "cli/holders.hpp"
 #include "cli/run/command.hpp"
 #include "cli/run/environment.hpp"
 #include "cli/run/job.hpp"
@@ -33,7 +32,7 @@ void refuse_other_store(const Chain& chain, const Location& location) {
 
 void check_outer_lease(const Job& job, Token token) {
   const auto store = open(job.location.url).value();
-  const auto holders = holders_of(store, job.options.name);
+  const auto holders = store.holders(job.options.name).value();
   const auto is_outer = [&](const Holder& holder) {
     return !holder.waits && holder.token == token;
   };
