@@ -14,6 +14,7 @@ inline constexpr int usage = 64;        // also a bad name or duration
 inline constexpr int unavailable = 69;  // the store does not answer
 inline constexpr int internal = 70;
 inline constexpr int cannot_create = 73;  // the store's file
+inline constexpr int output = 74;         // ours, which cannot be written
 inline constexpr int busy = 75;
 inline constexpr int lost = 76;  // the command was stopped, for its lease was lost
 inline constexpr int denied = 77;

@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <map>
-#include <thread>
 #include <vector>
 
 #include "cli/duration.hpp"
@@ -157,8 +156,10 @@ int watch(const Options& options) {
   Snapshot before;
   for (;;) {
     const auto began = std::chrono::steady_clock::now();
-    const auto holders = store.list(options.name).value();
+    const auto listed = store.list(options.name, [](std::uint64_t) { return is_read(); });
     const auto took = std::chrono::ceil<Millis>(std::chrono::steady_clock::now() - began);
+    rest_while_read(Millis(0));
+    const auto& holders = listed.value();
     if (redraws) {
       print("\033[H\033[J" + table_of(holders));
     } else {
@@ -167,7 +168,7 @@ int watch(const Options& options) {
       before = std::move(now);
     }
     // So it takes no more than half of the store's time.
-    std::this_thread::sleep_for(std::max(shortest_rest, took));
+    rest_while_read(std::max(shortest_rest, took));
   }
 }
 

@@ -17,10 +17,11 @@
 namespace holdfast::cli {
 namespace {
 
-// A store's file must not become descriptor 2, where messages go. Closed again for a command.
+// A store's file must not become descriptor 2, where messages go. Closed again for a command. What
+// is written to one that was closed fails, as it would without this.
 void occupy_standard_descriptors() noexcept {
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
-    if (::fcntl(number, F_GETFD) == -1) ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (::fcntl(number, F_GETFD) == -1) ::open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 void hide_password(const Options& options, std::span<char*> all_arguments) {

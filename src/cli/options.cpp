@@ -154,7 +154,8 @@ holdfast help COMMAND explains one of them.
 
 The exit status of run is that of its command; else 64 usage, 69 store unavailable, 70 internal,
 73 store file cannot be created, 75 busy, 76 lost, 77 denied, 78 configuration, 126 or 127 the
-command cannot be run, 128+n ended by signal n. --status-fd tells them apart.
+command cannot be run, 128+n ended by signal n. --status-fd tells them apart. The other commands
+have the same, and 74 if their output cannot be written.
 )";
 
 const VerbRow* find_verb(std::string_view name) {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <string>
 
 #include "cli/text.hpp"
@@ -11,7 +13,8 @@
 namespace holdfast::cli {
 namespace {
 
-void write_all(int descriptor, std::string_view text) noexcept {
+// An errno, or 0.
+int write_all(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written >= 0) {
@@ -20,14 +23,36 @@ void write_all(int descriptor, std::string_view text) noexcept {
       pollfd full{descriptor, POLLOUT, 0};
       ::poll(&full, 1, -1);
     } else if (errno != EINTR) {
-      return;
+      return errno;
     }
   }
+  return 0;
+}
+
+Failure not_written(int error) {
+  return {exit_code::output, "output",
+          std::string("the output cannot be written: ") + std::strerror(error)};
+}
+
+// It hears of that alone, because it asks for nothing else.
+bool loses_reader_within(Millis pause) noexcept {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  return ::poll(&out, 1, static_cast<int>(pause.count())) == 1;
 }
 
 }  // namespace
 
-void print(std::string_view text) noexcept { write_all(STDOUT_FILENO, text); }
+void print(std::string_view text) {
+  if (const int error = write_all(STDOUT_FILENO, text)) throw not_written(error);
+}
+
+void rest_while_read(Millis pause) {
+  if (!loses_reader_within(pause)) return;
+  ::raise(SIGPIPE);
+  throw not_written(EPIPE);
+}
+
+bool is_read() noexcept { return !loses_reader_within(Millis(0)); }
 
 void write_briefly(int descriptor, std::string_view line) noexcept {
   pollfd room{descriptor, POLLOUT, 0};

@@ -1,4 +1,4 @@
-// The only place that prints. Nothing is buffered, and a reader that went away is no trouble.
+// The only place that prints. Nothing is buffered.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,12 @@
 
 namespace holdfast::cli {
 
-void print(std::string_view text) noexcept;  // to stdout, as it is
+void print(std::string_view text);  // to stdout, as it is; throws Failure if it cannot be written
+
+// Waits for so long. As soon as nobody reads stdout any more it does what writing there would do:
+// ends by SIGPIPE, or throws Failure.
+void rest_while_read(Millis pause);
+bool is_read() noexcept;
 
 // For a line that must not hold up who writes it: dropped if its reader leaves no room for 50 ms.
 void write_briefly(int descriptor, std::string_view line) noexcept;
