@@ -14,9 +14,9 @@ Nanos drop_pause(std::uint32_t attempts, Entropy& entropy) {
                                                     static_cast<std::uint64_t>(most.count() / 2)));
 }
 
-// With the pauses in between that is the better part of a day. A debt to a server that is gone for
-// good must end.
-constexpr std::uint32_t most_drops = 100'000;
+// With the pauses in between that is about an hour. A debt keeps its store open, so one to a server
+// that is gone for good must end.
+constexpr std::uint32_t most_drops = 4'000;
 
 // Longer than a century is for ever; so nothing overflows.
 BootTime limited(BootTime from, Millis span) {
