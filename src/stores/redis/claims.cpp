@@ -270,10 +270,10 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
 
 void RedisStore::ask(const Ask& ask, Pending<Answer>& call) noexcept try {
   if (ask.purpose == Purpose::efficiency)
-    return send_ask(std::make_unique<AskTask>(*this, ask, call));
+    return send_ask(std::make_unique<AskTask>(*this, ask, call), ask);
   const Judgement arrangement = judge(options_, {});
   if (!arrangement.objection.empty()) return call.done(refusal(Said::no, unfit(arrangement)));
-  send_ask(std::make_unique<CarefulAsk>(*this, ask, call));
+  send_ask(std::make_unique<CarefulAsk>(*this, ask, call), ask);
 } catch (const std::bad_alloc&) {
   call.done(refusal(Said::no, no_memory()));
 }

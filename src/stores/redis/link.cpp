@@ -15,7 +15,6 @@ namespace holdfast::stores::redis {
 namespace {
 
 constexpr Millis connect_within{3000};
-constexpr Millis longest_silence{1000};  // with something to hear: the connection is given up
 constexpr Millis first_rest{20}, longest_rest{1000};
 constexpr Millis rest_after_denial{3000};  // up to three connections: less than one try a second …
 constexpr Millis spare_after_denial{60'000};  // … beside which this does not count
@@ -147,7 +146,7 @@ void Link::expire(BootTime now) {
         deadline_ = std::min(deadline_, task->deadline);
         continue;
       }
-      silent = said == Said::unknown;
+      silent = silent || (said == Said::unknown && now - heard_at_ >= task->silence);
       task->refuse(said, task->put_off ? *task->put_off : Problem{Errc::unavailable, reason, text});
       listener_.finished(std::move(task));
     }
@@ -155,8 +154,7 @@ void Link::expire(BootTime now) {
   sweep(waiting_, Said::no, "unreachable", unready);
   sweep(sent_, Said::unknown, "no_answer", "no answer from " + place);
   sweep(unproven_, Said::unknown, "not_replicated", "no answer yet from the replicas of " + place);
-  if (silent && now - heard_at_ >= longest_silence)
-    give_up({Errc::unavailable, "no_answer", "no answer from " + place});
+  if (silent) give_up({Errc::unavailable, "no_answer", "no answer from " + place});
 }
 
 // Why it is not ready, if nobody says so.

@@ -71,6 +71,7 @@ class Link {
   const Server& server() const noexcept { return server_; }
   const Problem& problem() const noexcept { return problem_; }  // why it broke last
   Link* relief() const noexcept { return relief_.get(); }       // null: was never needed
+  BootTime heard_at() const noexcept { return heard_at_; }      // or since then nothing was awaited
 
   // True: somebody who polls must look again what there is to poll for.
   bool submit(TaskPtr&& task, BootTime now);

@@ -56,8 +56,9 @@ void RedisStore::send(TaskPtr task) noexcept {
   sent(std::move(task), [&](TaskPtr&& it, BootTime now) { router_->send(std::move(it), now); });
 }
 
-void RedisStore::send_ask(TaskPtr ask) noexcept {
-  sent(std::move(ask), [&](TaskPtr&& it, BootTime now) {
+void RedisStore::send_ask(TaskPtr task, const Ask& ask) noexcept {
+  sent(std::move(task), [&](TaskPtr&& it, BootTime now) {
+    if (ask.queue) subscription_.probe(ask.ttl, now);
     if (subscription_.silenced()) return subscription_.let_in(std::move(it), now);
     router_->send(std::move(it), now);
   });

@@ -47,8 +47,9 @@ class RedisStore final : public Backend, public Cells, private Listener {
   const Subscription& subscription() const noexcept { return subscription_; }  // mutex held
   std::mutex& mutex() noexcept { return exchange_.mutex(); }
   std::uint16_t slot_of(std::string_view name) const;
-  void send(TaskPtr task) noexcept;          // no mutex held
-  void send_ask(TaskPtr ask) noexcept;       // the same, unless this process may not tell others
+  void send(TaskPtr task) noexcept;  // no mutex held
+  // The same, unless this process may not tell others.
+  void send_ask(TaskPtr task, const Ask& ask) noexcept;
   void stand_in_line(TaskPtr ask) noexcept;  // the same, when this process can be told
   void send_to_each(const std::function<TaskPtr()>& make);
   bool fit() const noexcept { return fit_; }  // for correctness; mutex held

@@ -1,11 +1,17 @@
 #include "stores/redis/subscription.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "stores/redis/request.hpp"
 #include "stores/redis/trouble.hpp"
 
 namespace holdfast::stores::redis {
+namespace {
+
+constexpr Millis longest_probe{1000};
+
+}  // namespace
 
 class Subscription::Subscribing final : public Task {
  public:
@@ -111,6 +117,21 @@ class Subscription::Notice final : public Task {
   Hints& hints_;
 };
 
+class Subscription::Probe final : public Task {
+ public:
+  Probe(Subscription& of, BootTime until, Millis patience) : of_(of) {
+    deadline = until;
+    silence = patience / 2;
+  }
+  void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
+  void read(const Reply&) override { of_.probing_ = false; }
+  void refuse(Said, const Problem&) noexcept override { of_.probing_ = false; }
+  void deliver(TaskPtr) noexcept override {}
+
+ private:
+  Subscription& of_;
+};
+
 class Subscription::Warning final : public Task {
  public:
   Warning(Hints& hints, const char* text)
@@ -142,6 +163,18 @@ void Subscription::let_in(TaskPtr&& ask, BootTime now) {
   if (voice_ == Voice::heard) return router_.send(std::move(ask), now);
   Forerunner::send_before(ask, std::make_unique<Rehearsal>(*this, std::move(ask)),
                           [&](TaskPtr&& task) { router_.send(std::move(task), now); });
+}
+
+// An ask is repeated after five eighths of its ttl at the latest, so another eighth and a quarter
+// end within it.
+void Subscription::probe(Millis ttl, BootTime now) noexcept try {
+  if (!open_ || probing_ || now - link_->heard_at() < ttl / 8) return;
+  const Millis patience = std::min(ttl / 4, longest_probe);
+  routing_.exchange.submit(*link_, std::make_unique<Probe>(*this, now + patience, patience), now);
+  probing_ = true;
+  routing_.exchange.changed();
+} catch (const std::bad_alloc&) {
+  // The next ask will do.
 }
 
 void Subscription::subscribe(BootTime now) {

@@ -3,7 +3,9 @@
 // It is opened by the first ask that must stand in line: whoever stands there without listening
 // would be passed over by a release. So such an ask goes out as a mere try; if that was refused, it
 // passes through here and is asked again when the channel is open. A channel that broke is opened
-// again by itself, and then everybody who waits looks again, for messages may have been missed.
+// again by itself, and then everybody who waits looks again, for messages may have been missed. One
+// that only fell silent looks like one on which nobody has anything to say; so an ask to stand in
+// line probes it by a PING, and without an answer the messages come from another server.
 //
 // Who stands in line will let go one day and must be able to tell the next one. So the first such
 // ask is preceded by a message to ourselves: without the right to PUBLISH it is refused, by that
@@ -31,6 +33,9 @@ class Subscription {
   void pushed(const Reply& reply);
   void broke(BootTime now);
   void moved(BootTime now);  // messages come from another server now
+  // Requires that a message is waited for: if the connection has been silent, it must answer now,
+  // or the messages come from elsewhere within this ttl.
+  void probe(Millis ttl, BootTime now) noexcept;
   bool has(const Link& link) const noexcept { return link_.get() == &link; }
 
  private:
@@ -40,6 +45,7 @@ class Subscription {
   class Passage;
   class Rehearsal;
   class Notice;
+  class Probe;
   class Warning;
 
   void subscribe(BootTime now);
@@ -55,6 +61,7 @@ class Subscription {
   bool wanted_ = false;
   bool subscribing_ = false;
   bool open_ = false;
+  bool probing_ = false;
   bool refused_ = false;
   Voice voice_ = Voice::untried;
   bool missed_ = false;  // it was open before

@@ -33,6 +33,7 @@ class Task {
 
   BootTime deadline = BootTime::max();
   BootTime late_at = BootTime::max();      // urgent: sent on one more connection then
+  Millis silence{1000};                    // before its connection is given up, without an answer
   Link* via = nullptr;                     // where it was sent last
   Link* bound = nullptr;                   // for this server, whatever its slot
   std::uint16_t slot = 0;                  // of its keys, in a Cluster

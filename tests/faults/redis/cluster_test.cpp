@@ -1,4 +1,5 @@
-// N23 of the fault catalogue: nodes of a Cluster that send their clients around, nowhere, or away.
+// N23 of the fault catalogue: nodes of a Cluster that send their clients around, nowhere, or away;
+// and N19 there: the node that would tell a waiter hangs, though its lock lives on another.
 
 #include <future>
 #include <vector>
@@ -6,7 +7,9 @@
 #include "stores/redis/keys.hpp"
 #include "support/evil_server.hpp"
 #include "support/own_clock.hpp"
+#include "support/redis/cluster.hpp"
 #include "support/results.hpp"
+#include "support/world.hpp"
 
 namespace holdfast {
 namespace {
@@ -107,6 +110,77 @@ TEST(RedisHostileCluster, N23NeverServed) {
     EXPECT_NE(lease.error().message().find(word + " not now"), std::string::npos)
         << lease.error().message();
   }
+}
+
+// ── real nodes ───────────────────────────────────────────────────────────────────────────────────
+
+class RedisClusterWaiters : public testing::Test {
+ protected:
+  static std::future<Result<Lease>> wait_for(const Store& store, const std::string& name) {
+    return std::async(std::launch::async, [=] { return store.lock(name).acquire(); });
+  }
+  // Where somebody of this process listens; null: nowhere but at `except`, which may not answer.
+  RedisServer* listened_at(const RedisServer* except = nullptr) {
+    for (const auto& node : cluster.nodes()) {
+      if (node.get() == except) continue;
+      auto redis = node->client();
+      if (!redis.command({"PUBSUB", "CHANNELS", "hf:to:*"}).items.empty()) return node.get();
+    }
+    return nullptr;
+  }
+  std::vector<std::string> names_at(const RedisServer& master, std::size_t count) {
+    std::vector<std::string> names;
+    for (int i = 0; names.size() < count; ++i) {
+      auto name = "n" + std::to_string(i);
+      const auto slot = stores::redis::slot_of(stores::redis::lock_key(name));
+      if (&cluster.master_of(slot) == &master) names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+  RedisCluster cluster{Millis(60'000)};  // no node is replaced because it hangs for a while
+  const Store alice = open(cluster.url()).value();
+  const Store bob = open(cluster.url()).value();
+};
+
+TEST_F(RedisClusterWaiters, N19TheNodeHangsAtWhichOneListens) {
+  auto held = alice.lock("first").acquire();
+  ASSERT_TRUE(succeeded(held));
+  auto first = wait_for(bob, "first");
+  RedisServer* node = nullptr;
+  ASSERT_TRUE(eventually([&] { return (node = listened_at()) != nullptr; }));
+  ASSERT_TRUE(succeeded(held->release()));
+  ASSERT_TRUE(succeeded(first.get()));
+
+  const auto names = names_at(cluster.other_master(*node), 2);
+  const auto rival = alice.lock(names[0], {.ttl = held_long});
+  held = rival.acquire();
+  ASSERT_TRUE(succeeded(held));
+  auto waited = wait_for(bob, names[0]);
+  ASSERT_TRUE(eventually([&] { return waiting(alice, names[0]) == 1; }));
+  node->stop();
+  const auto asks = bob.stats().asks;
+  jump(past_asking);
+  ASSERT_TRUE(eventually([&] { return bob.stats().asks > asks; }));
+  EXPECT_TRUE(succeeded(take_at_once(bob, names[1])));  // Answered after that ask.
+  int grants = 0;
+  const auto served = [&] { return waited.wait_for(0s) == std::future_status::ready; };
+  EXPECT_TRUE(eventually([&] {
+    if (served()) return true;
+    if (held) {
+      EXPECT_TRUE(succeeded(held->release()));
+    }
+    held = rival.try_acquire();
+    grants += held.has_value();
+    return served();
+  })) << grants
+      << " grants for its rival";
+  EXPECT_TRUE(listened_at(node));
+  node->resume();
+  if (held) {
+    EXPECT_TRUE(succeeded(held->release()));
+  }
+  EXPECT_TRUE(succeeded(waited.get()));
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include "stores/redis/keys.hpp"
 #include "support/evil_server.hpp"
+#include "support/own_clock.hpp"
 #include "support/results.hpp"
+#include "support/world.hpp"
 
 namespace holdfast {
 namespace {
@@ -73,6 +75,28 @@ TEST_F(RedisSubscription, N19NeverComesBack) {
     EXPECT_TRUE(succeeded(held->release()));
     EXPECT_TRUE(succeeded(waited.get()));  // By polling.
   }
+}
+
+// Its connection stands, but nothing comes on it any more, as behind a firewall that forgot it.
+TEST_F(RedisSubscription, N19FallsSilent) {
+  std::atomic<int> pings = 0;
+  const EvilServer evil(
+      [&](const RedisCommand& command) -> std::optional<Say> {
+        if (command.front() == "PING" && pings++ > 0) return Say{""};
+        return std::nullopt;
+      },
+      &server);
+  const auto alice = open(evil.url()).value();
+  auto held = bob.lock(name, {.ttl = held_long}).acquire();
+  ASSERT_TRUE(succeeded(held));
+  auto waited = wait_for(alice, name, 30s);
+  ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1; }));
+  const auto subscriptions = evil.commands("SUBSCRIBE");
+  jump(past_asking);
+  EXPECT_TRUE(eventually([&] { return evil.commands("SUBSCRIBE") > subscriptions; }));
+  EXPECT_TRUE(succeeded(held->release()));
+  jump(past_asking);  // It passes no message on.
+  EXPECT_TRUE(succeeded(waited.get()));
 }
 
 // Between the ask that found it busy and the subscription, and between that and the next ask.
