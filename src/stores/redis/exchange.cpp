@@ -170,6 +170,7 @@ BootTime Exchange::flush(Lock& lock) {
       lock.lock();
       link.end_send();
     }
+    link.relieve_late(now);
   }
   return now;
 }

@@ -179,16 +179,6 @@ void Link::dial(BootTime now) {
   state_ = State::dialing;
 }
 
-// Short of memory the connection is given up: nothing half-understood is used.
-template <class Work>
-void Link::guarded(Work&& work) noexcept {
-  try {
-    work();
-  } catch (const std::bad_alloc&) {
-    close({Errc::unavailable, "no_memory", {}});
-  }
-}
-
 void Link::dialed(BootTime now) {
   switch (dial_->step(now)) {
     case net::Dial::State::trying: return;
@@ -263,7 +253,6 @@ BootTime Link::next() const noexcept {
 void Link::tick(BootTime now) noexcept {
   guarded([&] {
     expire(now);
-    if (now >= late_at_) relieve(now);
     if (state_ == State::dialing) {
       dialed(now);
     } else if (state_ == State::closed) {

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <deque>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,7 @@ class Link {
   bool dormant() const noexcept { return use_ == Use::spare && reset() && !wanted(); }
   void step(BootTime now, short ready, bool received) noexcept;  // after poll, and maybe receive()
   void tick(BootTime now) noexcept;                              // what is due
+  void relieve_late(BootTime now) noexcept;                      // what waits in vain
   bool begin_send(BootTime now);  // true: there is something, and nobody else sends
   void send() noexcept;           // no mutex
   void end_send();
@@ -106,8 +108,13 @@ class Link {
   void read_replies();
   void answer(TaskPtr task, const Reply& reply);
   void answered(TaskPtr&& task, const Reply& reply);
+  // Short of memory the connection is given up: nothing half-understood is used.
   template <class Work>
-  void guarded(Work&& work) noexcept;
+  void guarded(Work&& work) noexcept try {
+    work();
+  } catch (const std::bad_alloc&) {
+    close({Errc::unavailable, "no_memory", {}});
+  }
   void send_off(TaskPtr&& task, BootTime now);
   void reap() noexcept;
   bool reset() const noexcept { return state_ == State::closed && !socket_; }
@@ -123,7 +130,8 @@ class Link {
   // relief.cpp
   void watch(Task& task, BootTime now) noexcept;
   void prepare(BootTime now);
-  void relieve(BootTime late_by);
+  void relieve(BootTime late_by, BootTime heard_at);
+  bool has_unread() const noexcept;
   void give_up(const Problem& why);
   void hand_on(TaskPtr& task);
   Link& spare();

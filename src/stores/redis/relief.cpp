@@ -1,6 +1,9 @@
 // What is urgent and late: a renewal that a network lost may be lost again and again, and TCP waits
 // longer each time. So a copy of it travels on a spare connection, and a copy of that on the next
-// one, each after an eighth of the time that is left. The first answer counts.
+// one, each after an eighth of the time that is left. The first answer counts. Where answers come,
+// nothing is late: a connection keeps their order, so its own is on its way.
+#include <poll.h>
+
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -100,7 +103,8 @@ TaskPtr split(TaskPtr& task) {
 // An eighth of its time is more than one way there and back, as a rule.
 void Link::watch(Task& task, BootTime now) noexcept {
   if (!task.urgent || spares_ == 0) return;
-  task.late_at = now + (task.deadline - now) / 8;
+  task.late_after = (task.deadline - now) / 8;
+  task.late_at = now + task.late_after;
   late_at_ = std::min(late_at_, task.late_at);
 }
 
@@ -110,22 +114,35 @@ void Link::prepare(BootTime now) {
   open(now);
 }
 
-void Link::relieve(BootTime late_by) {
+// After what can be written was written: what never left is not late.
+void Link::relieve_late(BootTime now) noexcept {
+  if (now < late_at_) return;
+  guarded([&] { relieve(now, has_unread() ? now : heard_at_); });
+}
+
+// An answer that nobody has looked at yet, for our own threads were busy.
+bool Link::has_unread() const noexcept {
+  pollfd readable{connected() ? socket_.get() : -1, POLLIN, 0};
+  return ::poll(&readable, 1, 0) > 0;
+}
+
+void Link::relieve(BootTime late_by, BootTime heard_at) {
   late_at_ = BootTime::max();
   for (auto* tasks : {&waiting_, &sent_}) {
     for (TaskPtr& task : *tasks) {
       if (!task || task->late_at == BootTime::max()) continue;
-      if (task->late_at <= late_by)
+      const BootTime late_at = std::max(task->late_at, heard_at + task->late_after);
+      if (late_at <= late_by)
         hand_on(task);
       else
-        late_at_ = std::min(late_at_, task->late_at);
+        late_at_ = std::min(late_at_, late_at);
     }
   }
 }
 
 // Closes what was silent for too long; what has just come to it shall not suffer for that.
 void Link::give_up(const Problem& why) {
-  relieve(BootTime::max());
+  relieve(BootTime::max(), heard_at_);
   close(why);
 }
 

@@ -33,6 +33,7 @@ class Task {
 
   BootTime deadline = BootTime::max();
   BootTime late_at = BootTime::max();      // urgent: sent on one more connection then
+  BootClock::duration late_after{};        // so long a wait, or so long a silence before it
   Millis silence{1000};                    // before its connection is given up, without an answer
   Link* via = nullptr;                     // where it was sent last
   Link* bound = nullptr;                   // for this server, whatever its slot
