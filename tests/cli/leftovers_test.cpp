@@ -1,5 +1,7 @@
 // Goal: a `run` that has ended left nothing in the database, whether it got the lock or not.
 // Method: the rows are read with SQL, at once: nobody is there any more to remove them later.
+#include <sys/stat.h>
+
 #include <csignal>
 
 #include "cli.hpp"
@@ -75,6 +77,13 @@ TEST_F(RunLeavesNothing, WhenItsCommandHasEnded) {
     EXPECT_EQ(claims(), nothing) << command;
     EXPECT_EQ(sockets(), nothing) << command;
   }
+}
+
+TEST_F(RunLeavesNothing, WhenItsCommandCannotBeExecutedAfterAll) {
+  write("broken", "#!/no/such/interpreter\n");
+  ::chmod(path("broken").c_str(), 0700);
+  EXPECT_EQ(holdfast({"run", "x", "--", path("broken")}).code, 127);
+  EXPECT_EQ(claims(), nothing);
 }
 
 TEST_F(RunLeavesNothing, OnceTheNextHasComeAndGoneAfterItWasKilled) {

@@ -169,13 +169,6 @@ TEST_F(Run, ManyContendersEnterOneByOne) {
   EXPECT_EQ(read("count"), std::to_string(contenders) + "\n");
 }
 
-TEST_F(Run, ACommandThatCannotBeExecutedAfterAllLeavesNothing) {
-  write("broken", "#!/no/such/interpreter\n");
-  ::chmod(path("broken").c_str(), 0700);
-  EXPECT_EQ(holdfast({"run", "x", "--", path("broken")}).code, 127);
-  EXPECT_EQ(holdfast({"ls", "--json"}).out, "[]\n");
-}
-
 TEST_F(Run, AScriptWithoutItsFirstLineRunsInTheShell) {
   write("script", "echo \"$1 from the shell\"\n");
   ::chmod(path("script").c_str(), 0700);

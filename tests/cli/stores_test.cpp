@@ -66,7 +66,7 @@ class CommandOnStores : public Cli, public testing::WithParamInterface<StoreCase
     world.end_holder(name);
     if (world.traits().validity == Validity::claim) clock_.jump(past_renewal);
   }
-  bool nothing_left() const { return eventually_nothing_left(observer_, name); }
+  bool nothing_left() { return eventually([&] { return world.left_of(name).empty(); }); }
 
   // The numbers that a command finds open, besides one that "ls" has of its own. `then` may give it
   // more than the standard ones.
@@ -94,7 +94,7 @@ TEST_P(CommandOnStores, EndsAsItsCommandDoesAndLeavesNothing) {
     const auto outcome = holdfast({"run", name, "--", "sh", "-c", "exit " + std::to_string(code)});
     EXPECT_EQ(outcome.code, code) << outcome.err;
   }
-  EXPECT_TRUE(observer_.list().value().empty());
+  EXPECT_TRUE(nothing_left());
 }
 
 TEST_P(CommandOnStores, IsToldThatTheLockIsBusy) {

@@ -60,7 +60,7 @@ TEST_P(Async, AFreeLockIsTaken) {
   auto outcome = std::make_shared<Outcome>();
   enter(alice.lock(name), {}, outcome);
   EXPECT_TRUE(eventually([&] { return outcome->granted == 1; }));
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 TEST_P(Async, TenThousandWaitWithoutThreads) {
@@ -86,7 +86,7 @@ TEST_P(Async, TenThousandWaitWithoutThreads) {
   EXPECT_EQ(outcome->ended(), many);
   EXPECT_EQ(outcome->meetings, 0);
   EXPECT_EQ(outcome->tokens_back, 0);
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 TEST_P(Async, AStopTokenEndsTheWait) {
@@ -108,7 +108,7 @@ TEST_P(Async, AStopTokenEndsTheWait) {
   EXPECT_EQ(outcome->granted, 0);
   ASSERT_TRUE(succeeded(held->release()));
   EXPECT_TRUE(eventually([&] { return outcome->granted == 2; }));
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 TEST_P(Async, ADeadlineEndsTheWait) {

@@ -34,7 +34,7 @@ TEST_P(Cancel, EndsAWaitAndLeavesTheLine) {
   EXPECT_TRUE(eventually([&] { return waiting(alice, name) == 0; }));
   EXPECT_TRUE(held->valid());
   ASSERT_TRUE(succeeded(held->release()));
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 TEST_P(Cancel, BeforeTheCallAsksNothing) {
@@ -85,7 +85,7 @@ TEST_P(Cancel, OfOneLeavesTheOthersInLine) {
   ASSERT_TRUE(succeeded(held->release()));
   waiters.clear();
   EXPECT_EQ(granted, 3);
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 // Release and stop are let loose at the same moment, on different threads.
@@ -111,7 +111,7 @@ TEST_P(Cancel, RacingWithAGrantHasOneWinner) {
     waiter.join();
     ASSERT_TRUE(succeeded(take_at_once(others[(round + 1) % 2], name))) << "in round " << round;
   }
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 // Deadlines as short as one answer of the store: one that has not answered by then is unavailable.
@@ -133,7 +133,7 @@ TEST_P(Cancel, RacingDeadlinesLeaveNothing) {
   }
   threads.clear();
   EXPECT_GT(entries, 0);
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left_but("a mark", name));
   EXPECT_TRUE(succeeded(take_at_once(alice, name)));
 }
 
@@ -154,7 +154,7 @@ TEST_P(Cancel, OfAnAskUnderWayReturnsAtOnceAndIsFollowedUp) {
   jump(6s);  // What was never answered is over, and followed up.
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
   EXPECT_TRUE(eventually([&] { return alice.store().stats().debts == 0; }));
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(world.nothing_left_but("a mark", name));
 }
 
 class CancelClock : public Cancel {};
@@ -174,7 +174,7 @@ TEST_P(CancelClock, ByPatienceIsUnavailableAndLeavesNothing) {
     EXPECT_GT(alice.injected(), 0);
     alice.heal();
     EXPECT_TRUE(succeeded(take_at_once(bob, name)));
-    EXPECT_TRUE(eventually_nothing_left(bob, name));
+    EXPECT_TRUE(world.nothing_left_but("a mark", name));
   }
   // Its patience is shorter than this machine may stand still.
   EXPECT_TRUE(eventually([&] { return bool(alice.store().lock(name).acquire()); }));

@@ -107,7 +107,7 @@ TEST_P(Fork, TheChildMayOpenTheStoreAnew) {
             }),
             0);
   EXPECT_TRUE(lease->valid());
-  EXPECT_TRUE(eventually_nothing_left(store, name + "/child"));
+  EXPECT_TRUE(world.nothing_left(name + "/child"));
 }
 #endif
 

@@ -199,8 +199,8 @@ TEST_P(Loss, OfAKilledProcessFreesItsNames) {
   EXPECT_TRUE(world.bury(peer.pid(), name + "/2"));
   EXPECT_TRUE(succeeded(take_at_once(alice, name)));
   EXPECT_TRUE(succeeded(take_at_once(alice, name + "/2")));
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
-  EXPECT_TRUE(eventually_nothing_left(alice, name + "/2"));
+  EXPECT_TRUE(world.nothing_left(name));
+  EXPECT_TRUE(world.nothing_left(name + "/2"));
 }
 
 // By somebody who never looked before: whoever comes once a night has one try.

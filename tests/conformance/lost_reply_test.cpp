@@ -32,7 +32,7 @@ class LostReply : public Conformance {
         const int injected = alice.injected();
         alice.heal();
         ASSERT_TRUE(succeeded(take_at_once(bob, name)));
-        ASSERT_TRUE(eventually_nothing_left(bob, name));
+        ASSERT_TRUE(world.nothing_left_but("a mark", name));
         if (injected == 0) break;
       }
     }

@@ -310,7 +310,7 @@ TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
     EXPECT_TRUE(failed(alice.store().lock(name).try_acquire(), Errc::busy));
     ASSERT_TRUE(succeeded(held->release()));
     waiter.join();
-    EXPECT_TRUE(eventually_nothing_left(bob, name));
+    EXPECT_TRUE(world.nothing_left(name));
   }
   EXPECT_GT(asked, 0);
 }

@@ -164,7 +164,7 @@ TEST_P(NetworkFaults, N13ReplyThatComesWhenTheLeaseIsWorthless) {
   EXPECT_EQ(lease.error().reason(), "too_slow");
   alice.heal();
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(world.nothing_left_but("a mark", name));
 }
 
 // Renewals are slow as well, because none must be answered before we look. A session has proofs of

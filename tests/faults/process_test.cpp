@@ -59,7 +59,7 @@ TEST_P(ProcessFaults, P01KilledHolder) {
     }
     EXPECT_EQ(listed(alice, name).size(), 1U);
   }
-  EXPECT_TRUE(eventually([&] { return alice.list().value().empty(); }));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 TEST_P(ProcessFaults, P01KilledInARowOfWaiters) {
@@ -74,7 +74,7 @@ TEST_P(ProcessFaults, P01KilledInARowOfWaiters) {
       eventually([&] { return listed(alice, name).size() == 4 || !world.traits().queues; }));
   for (auto& peer : peers) peer->kill();
   EXPECT_TRUE(succeeded(wait_behind_the_dead(alice)));
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 TEST_P(ProcessFaults, P11ExceptionInTheGuardedScope) {
@@ -96,7 +96,7 @@ TEST_P(ProcessFaults, P13ThreadThatEndsWithAHandle) {
     lease = alice.lock(name, {.ttl = held_long}).acquire().value();
   }).join();
   EXPECT_TRUE(succeeded(take_at_once(world.client(), name)));
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(world.nothing_left(name));
 }
 
 // A thread that took it by lock() and ended cannot unlock it any more; close() can.

@@ -47,9 +47,6 @@ inline long waiting(const Store& store, const std::string& name) {
 inline long holding(const Store& store, const std::string& name) {
   return std::ranges::count(listed(store, name), false, &Holder::waits);
 }
-inline bool eventually_nothing_left(const Store& store, const std::string& name) {
-  return eventually([&] { return listed(store, name).empty(); });
-}
 
 // Free at once: long before a ttl of `held_long` could have freed it.
 inline constexpr Millis held_long{20 * 60'000};

@@ -75,8 +75,8 @@ class World {
   void end_holder(const std::string& name) { site_->end_holder(name); }
   // What the store keeps of this name, read with the store's own client and not with ours: a text
   // for each claim, marker and mark, for a lock_delay that runs, and for a folder that has nothing
-  // in it. The last number of a name, which is kept on purpose, does not count. Of a store that is
-  // nowhere but in the library (memory) nothing can be read.
+  // in it. The last number of a name, which is kept on purpose, does not count. A store that is
+  // nowhere but in the library (memory) has only its own list.
   std::vector<std::string> left_of(const std::string& name) { return site_->left_of(name); }
   // What it keeps of its clients: sessions, leases, channels. Those that are open have some.
   std::vector<std::string> left_of_clients() { return site_->left_of_clients(); }

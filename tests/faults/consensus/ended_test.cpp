@@ -86,11 +86,11 @@ TEST_P(Ended, AKilledRunLeavesNothing) {
   const auto holder = run(witnessed());
   ASSERT_TRUE(holder->line_after("waiting").starts_with("acquired"));
   pid_in("pid");
-  EXPECT_NE(keeper.left(name), "");
+  EXPECT_FALSE(keeper.left_of(name).empty());
   ::kill(holder->guard(), SIGKILL);
   holder->signal(SIGKILL);
   keeper.end_holder(name);
-  EXPECT_TRUE(eventually([&] { return keeper.left(name).empty(); })) << keeper.left(name);
+  EXPECT_TRUE(eventually([&] { return keeper.left_of(name).empty(); }));
 }
 
 TEST_P(Ended, WhileTheHolderIsStopped) {

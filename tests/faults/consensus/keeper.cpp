@@ -19,7 +19,9 @@ class OfZooKeeper final : public Keeper {
   }
   void start_killed() override { killed_->start(); }
   void end_holder(const std::string& name) override;
-  std::string left(const std::string& name) override;
+  std::vector<std::string> left_of(const std::string& name) override {
+    return ensemble_.leader().client().children("/holdfast/1/locks/" + name);
+  }
 
  private:
   ZooKeeperEnsemble ensemble_{{.config = {"maxSessionTimeout=60000"}}};
@@ -28,13 +30,6 @@ class OfZooKeeper final : public Keeper {
 
 void OfZooKeeper::end_holder(const std::string& name) {
   end_holder_of(ensemble_.leader(), "/holdfast/1/locks/" + name);
-}
-
-std::string OfZooKeeper::left(const std::string& name) {
-  auto client = ensemble_.leader().client();
-  std::string all;
-  for (const auto& child : client.children("/holdfast/1/locks/" + name)) all += child + "\n";
-  return all;
 }
 
 class OfEtcd final : public Keeper {
@@ -46,7 +41,9 @@ class OfEtcd final : public Keeper {
   }
   void start_killed() override { killed_->start(); }
   void end_holder(const std::string& name) override;
-  std::string left(const std::string& name) override;
+  std::vector<std::string> left_of(const std::string& name) override {
+    return cluster_.left_of(name);
+  }
 
  private:
   // No election because a busy machine was slow.
@@ -55,10 +52,6 @@ class OfEtcd final : public Keeper {
 };
 
 void OfEtcd::end_holder(const std::string& name) { cluster_.end_holder(name); }
-
-std::string OfEtcd::left(const std::string& name) {
-  return cluster_.leader().ctl({"get", "--prefix", "holdfast/1/locks/" + name, "--keys-only"});
-}
 
 }  // namespace
 

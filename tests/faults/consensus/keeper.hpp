@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "holdfast/result.hpp"
 
@@ -19,8 +20,8 @@ class Keeper {
   virtual void start_killed() = 0;
   // Ends the session or the lease of whoever holds `name`.
   virtual void end_holder(const std::string& name) = 0;
-  // What the servers themselves have of this name: nodes or keys, one a line.
-  virtual std::string left(const std::string& name) = 0;
+  // What is there of `name`, read with the store's own client.
+  virtual std::vector<std::string> left_of(const std::string& name) = 0;
 };
 
 struct KeeperCase {

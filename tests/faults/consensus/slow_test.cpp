@@ -44,7 +44,7 @@ TEST_P(Slow, AnswersWithdrawTheClaim) {
   EXPECT_EQ(lease.error().reason(), "too_slow");
   for (Proxy& proxy : proxies) proxy.heal();
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(eventually([&] { return keeper->left_of(name).empty(); }));
 }
 
 HOLDFAST_ON_EVERY_KEEPER(Slow);

@@ -52,7 +52,7 @@ TEST_F(RedisLoad, L01TenThousandWaitersOfOneProcess) {
   EXPECT_TRUE(eventually([&] { return crowd.served + crowd.failed == many; }));
   EXPECT_EQ(crowd.served, many);
   EXPECT_EQ(crowd.together, 0);
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(nothing_left_but_marks(server, name));
   const auto after = alice.stats();
   EXPECT_LE(after.asks + after.drops - before.asks - before.drops,
             2U * static_cast<unsigned>(many));
@@ -96,7 +96,7 @@ TEST_F(RedisLoadClock, L05WaitersKilledAllTheTime) {
   clock.set_ahead(past_ttl);  // Nobody is left whom that could harm.
   EXPECT_TRUE(witness.visit());
   EXPECT_TRUE(succeeded(alice.lock(name).acquire()));
-  EXPECT_TRUE(eventually_nothing_left(alice, name));
+  EXPECT_TRUE(nothing_left_but_marks(server, name));
 }
 
 TEST_F(RedisLoad, L07ManyTimesInARow) {

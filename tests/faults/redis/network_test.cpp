@@ -11,6 +11,7 @@
 
 #include "behind_proxy.hpp"
 #include "support/evil_server.hpp"
+#include "support/redis/left.hpp"
 
 namespace holdfast {
 namespace {
@@ -61,7 +62,7 @@ TEST_F(RedisNetwork, N02SilenceFromTheStart) {
   proxy.heal();  // An ask may still be under way, to be taken back as soon as it is answered.
   EXPECT_TRUE(succeeded(alice.lock(name + "/2").acquire()));
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(nothing_left_but_marks(server, name));
 }
 
 // What was sent into the silence comes to the server when it is over, but nobody wants it any more.
@@ -143,7 +144,7 @@ TEST_F(RedisNetwork, N05TryThatGotNoReplyLeavesNothing) {
   proxy.cut(Way::replies, 0, "EVALSHA");
   EXPECT_TRUE(failed(alice.lock(name, long_lived).try_acquire(), Errc::unavailable));
   EXPECT_TRUE(succeeded(alice.lock(name, long_lived).try_acquire()));  // Not blocked by itself.
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(nothing_left_but_marks(server, name));
 }
 
 TEST_F(RedisNetwork, N06ReplyOfReleaseIsLost) {
@@ -209,7 +210,7 @@ TEST_F(RedisNetwork, N13ReplyThatComesWhenTheLeaseIsWorthless) {
     proxy.heal();
     const auto lease = trying.get();
     EXPECT_TRUE(failed(lease, Errc::unavailable));
-    EXPECT_TRUE(eventually_nothing_left(bob, name));
+    EXPECT_TRUE(nothing_left_but_marks(server, name));
     return !lease && lease.error().reason() == "too_slow";
   }));
 }
@@ -225,7 +226,8 @@ TEST_F(RedisNetwork, N13DelayLongerThanTheTtl) {
   proxy.heal();
   EXPECT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
   clock.set_ahead(past_ttl);  // What came too late even for that ends by its ttl.
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
+  EXPECT_TRUE(succeeded(take_at_once(bob, name)));
+  EXPECT_TRUE(nothing_left_but_marks(server, name));
 }
 
 // Requests pass and replies do not: a holder is lost, and who waits is not told of its grant.
@@ -246,8 +248,8 @@ TEST_F(RedisNetwork, N15RepliesAloneAreLost) {
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(held->valid());
   proxy.heal();
-  EXPECT_TRUE(eventually_nothing_left(bob, name));
-  EXPECT_TRUE(eventually_nothing_left(bob, other));
+  EXPECT_TRUE(nothing_left_but_marks(server, name));
+  EXPECT_TRUE(nothing_left_but_marks(server, other));
 }
 
 TEST_F(RedisNetwork, N24ServerThatSaysNothing) {

@@ -10,6 +10,7 @@
 #include "faults/redis/moments.hpp"
 #include "faults/watched.hpp"
 #include "holdfast/holdfast.hpp"
+#include "support/redis/left.hpp"
 #include "support/redis/server.hpp"
 #include "support/results.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "support/eventually.hpp"
 #include "support/percent.hpp"
 
 namespace holdfast::support {
@@ -58,6 +59,18 @@ std::vector<std::string> left_in(RedisClient redis, const std::string& name) {
   }
   if (redis.command({"PTTL", key}).integer == -1) left.emplace_back("a key without an expiry");
   return left;
+}
+
+testing::AssertionResult nothing_left_but_marks(const RedisServer& server,
+                                                const std::string& name) {
+  std::vector<std::string> left;
+  const auto nothing = [&] {
+    left = left_in(server.client(), name);
+    std::erase(left, "a mark");
+    return left.empty();
+  };
+  if (eventually(nothing)) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "left of " << name << ": " << testing::PrintToString(left);
 }
 
 std::vector<std::string> channels_of(RedisClient redis) {

@@ -3,10 +3,12 @@
 // no mistake with what it tests.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
-#include "support/redis/client.hpp"
+#include "support/redis/server.hpp"
 
 namespace holdfast::support {
 
@@ -14,6 +16,9 @@ namespace holdfast::support {
 // is kept on purpose and does not count, as long as it expires. A Cluster's node that does not have
 // the key keeps nothing of it.
 std::vector<std::string> left_in(RedisClient redis, const std::string& name);
+
+// In the end; marks of doubtful withdrawals stay for their ttl.
+testing::AssertionResult nothing_left_but_marks(const RedisServer& server, const std::string& name);
 
 // The channels on which open stores listen.
 std::vector<std::string> channels_of(RedisClient redis);
