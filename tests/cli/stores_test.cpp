@@ -66,7 +66,9 @@ class CommandOnStores : public Cli, public testing::WithParamInterface<StoreCase
     world.end_holder(name);
     if (world.traits().validity == Validity::claim) clock_.jump(past_renewal);
   }
-  bool nothing_left() { return eventually([&] { return world.left_of(name).empty(); }); }
+  bool nothing_left() {
+    return eventually([&] { return world.left_of(name).empty(); });
+  }
 
   // The numbers that a command finds open, besides one that "ls" has of its own. `then` may give it
   // more than the standard ones.

@@ -18,18 +18,27 @@ class OfZooKeeper final : public Keeper {
     killed_->kill();
   }
   void start_killed() override { killed_->start(); }
+  std::uint64_t reign() override;
   void end_holder(const std::string& name) override;
   std::vector<std::string> left_of(const std::string& name) override {
-    return ensemble_.leader().client().children("/holdfast/1/locks/" + name);
+    return ensemble_.leader().client().children(folder_of(name));
   }
 
  private:
+  static std::string folder_of(const std::string& name) { return "/holdfast/1/locks/" + name; }
+
   ZooKeeperEnsemble ensemble_{{.config = {"maxSessionTimeout=60000"}}};
   ZooKeeperServer* killed_ = nullptr;
 };
 
+// "Zxid: 0x200000017": the upper half is the epoch.
+std::uint64_t OfZooKeeper::reign() {
+  const std::string said = ensemble_.leader().four_letter("srvr"), before = "Zxid: 0x";
+  return std::stoull(said.substr(said.find(before) + before.size()), nullptr, 16) >> 32;
+}
+
 void OfZooKeeper::end_holder(const std::string& name) {
-  end_holder_of(ensemble_.leader(), "/holdfast/1/locks/" + name);
+  end_holder_of(ensemble_.leader(), folder_of(name));
 }
 
 class OfEtcd final : public Keeper {
@@ -40,6 +49,7 @@ class OfEtcd final : public Keeper {
     killed_->kill();
   }
   void start_killed() override { killed_->start(); }
+  std::uint64_t reign() override { return cluster_.leader().status().term; }
   void end_holder(const std::string& name) override;
   std::vector<std::string> left_of(const std::string& name) override {
     return cluster_.left_of(name);

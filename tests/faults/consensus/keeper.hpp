@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ class Keeper {
   virtual std::string url(Millis session) const = 0;  // etcd: leases have their own ttl
   virtual void kill_leader() = 0;
   virtual void start_killed() = 0;
+  // A number that the leader tells, and that grows with every election.
+  virtual std::uint64_t reign() = 0;
   // Ends the session or the lease of whoever holds `name`.
   virtual void end_holder(const std::string& name) = 0;
   // What is there of `name`, read with the store's own client.

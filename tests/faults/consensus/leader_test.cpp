@@ -45,7 +45,11 @@ TEST_P(Leader, IsKilledUnderContention) {
   };
   ASSERT_TRUE(all_go_on());
   for (int deaths = 0; deaths < 2; ++deaths) {
+    ASSERT_TRUE(eventually([&] { return keeper->left_of("name").size() >= 3; }))
+        << "too few want it";
+    const auto reign = keeper->reign();
     keeper->kill_leader();
+    EXPECT_GT(keeper->reign(), reign) << "it was not the leader that died";
     EXPECT_TRUE(all_go_on());
     keeper->start_killed();
     EXPECT_TRUE(all_go_on());
