@@ -14,7 +14,7 @@ set(contract
   NetworkFaults ProcessFaults)
 set(library
   Async Cancel Closing Descriptors Events Fork Loading Options Reentry Several Standard
-  ResourceFaults TimeFaults)
+  LoadFaults ResourceFaults TimeFaults)
 
 set(one_row_per_store memory sqlite redis zookeeper etcd)
 
@@ -23,8 +23,8 @@ set(sanitized_on_stores ${contract} Async Cancel Closing)
 list(REMOVE_ITEM sanitized_on_stores CommandOnStores NetworkFaults ProcessFaults)
 
 # A process for each case, because the process itself is what they look at.
-set(one_process_per_case Fork Loading ResourceFaults)
+set(one_process_per_case Fork Loading ResourceFaults ResourceFaultsClock)
 
 # They keep the processors busy, so they do not run beside those that wait.
 set(computing_labels lab)
-set(computing_suites Exclusion Kinds Names)
+set(computing_suites Exclusion Kinds LoadFaults Names ResourceFaultsClock)

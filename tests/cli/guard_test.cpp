@@ -145,6 +145,20 @@ TEST_F(Guard, PausedWithEverythingElseKillsBeforeAnythingElse) {
   EXPECT_FALSE(alive(command_));
 }
 
+// T09: the whole machine slept, so that the lease has ended: the command may not even clear up.
+TEST_F(Guard, AfterASuspendKillsTheCommandAtOnce) {
+  first_ = start(Words{"run", "x", "--"} + witnessed("while :; do sleep 0.01; done",
+                                                     "trap 'echo >" + path("cleared") + "' TERM"));
+  ASSERT_TRUE(first_->line().starts_with("acquired"));
+  command_ = pid_in("pid");
+  clock_.jump(past_ttl);
+  EXPECT_EQ(first_->line(), "lost");
+  EXPECT_EQ(first_->wait().code, 76);
+  EXPECT_FALSE(alive(command_));
+  EXPECT_FALSE(std::filesystem::exists(path("cleared")));
+  EXPECT_EQ(holdfast(Words{"run", "--no-wait", "x", "--"} + alone()).code, 0);
+}
+
 TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsKilled) {
   begin();
   ::kill(first_->guard(), SIGKILL);

@@ -1,7 +1,10 @@
 // Goal: the rules of the kinds. Many readers or one writer; permits never exceed; one name has one
 // kind and one capacity at a time.
 
+#include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <thread>
 #include <vector>
@@ -99,6 +102,76 @@ TEST_P(Kinds, AWriterIsNotStarvedByAFloodOfReaders) {
     EXPECT_TRUE(succeeded(clients[round % 3].rw_lock(name).write().try_acquire_for(patient)));
   }
   written = true;
+}
+
+// L10: while a writer stands in line, each client has at most the claim that its readers hold, and
+// one that came before the writer. A claim passed on in its process keeps its number.
+TEST_P(Kinds, ReadersThatCameLaterDoNotOvertakeAWriter) {
+  HOLDFAST_NEEDS(rw);
+  HOLDFAST_NEEDS(queues);
+  HOLDFAST_NEEDS(tokens);
+  constexpr std::uint64_t turns = 1024;
+  const Store clients[] = {world.client(), world.client(), world.client()};
+  std::mutex mutex;
+  bool stands = false, written = false;
+  std::set<std::uint64_t> grants;  // to readers while it stands
+  std::atomic<bool> enough = false;
+  std::vector<std::jthread> flood;
+  for (int thread = 0; thread < 6; ++thread) {
+    flood.emplace_back([&, lock = clients[thread % 3].rw_lock(name).read()] {
+      while (!enough) {
+        const auto lease = lock.acquire();
+        const std::lock_guard guard(mutex);
+        if (lease && stands && !written) grants.insert(lease->token().value / turns);
+      }
+    });
+  }
+  const auto observer = world.client();
+  for (int round = 0; round < 5; ++round) {
+    std::jthread writer([&, lock = world.client().rw_lock(name).write()] {
+      const auto lease = lock.acquire();
+      const std::lock_guard guard(mutex);
+      written = lease.has_value();
+    });
+    const auto is_writer = [](const Holder& each) { return each.waits && each.weight > 1; };
+    EXPECT_TRUE(eventually([&] {
+      const bool seen = std::ranges::any_of(listed(observer, name), is_writer);
+      const std::lock_guard guard(mutex);
+      return written || (stands = seen);
+    }));
+    writer.join();
+    const std::lock_guard guard(mutex);
+    EXPECT_TRUE(written);
+    EXPECT_LE(grants.size(), 2 * std::size(clients)) << "in round " << round;
+    grants.clear();
+    stands = written = false;
+  }
+  enough = true;
+}
+
+// L10: a reader between two writers looks at the one before it alone (kazoo #649).
+TEST_P(Kinds, AReaderBetweenTwoWritersIsLetInBetween) {
+  HOLDFAST_NEEDS(rw);
+  HOLDFAST_NEEDS(queues);
+  auto first = world.client().rw_lock(name).write().acquire();
+  ASSERT_TRUE(succeeded(first));
+  const auto observer = world.client();
+  std::mutex mutex;
+  std::string order;
+  std::vector<std::jthread> waiters;
+  const auto wait_as = [&](char who, const Lock& lock) {
+    waiters.emplace_back([&, who, lock] {
+      const auto lease = lock.acquire();
+      const std::lock_guard guard(mutex);
+      order += lease ? who : '-';
+    });
+    ASSERT_TRUE(eventually([&] { return waiting(observer, name) == std::ssize(waiters); }));
+  };
+  wait_as('r', world.client().rw_lock(name).read());
+  wait_as('w', world.client().rw_lock(name).write());
+  EXPECT_TRUE(succeeded(first->release()));
+  waiters.clear();
+  EXPECT_EQ(order, "rw");
 }
 
 TEST_P(Kinds, DowngradeLetsReadersInAndNoWriter) {

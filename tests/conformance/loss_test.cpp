@@ -162,7 +162,7 @@ TEST_P(Loss, MakesAHolderHarmlessToItsSuccessor) {
   EXPECT_TRUE(world.renewed(*lease, bob));
 }
 
-// Its clock went on while it stood still.
+// Its clock went on while it stood still, as that of a machine that slept (T09).
 TEST_P(Loss, OfAStoppedProcessIsSeenAtItsFirstLook) {
   HOLDFAST_NEEDS(processes);
   const auto alice = world.client();

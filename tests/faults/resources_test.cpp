@@ -3,13 +3,16 @@
 // Method: a peer process takes them from itself, one by one, until there are enough.
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <thread>
 
 #include "faults/outlives.hpp"
+#include "support/faulty.hpp"
 #include "support/files.hpp"
 #include "support/peer.hpp"
 #include "support/results.hpp"
@@ -195,6 +198,45 @@ TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
   }
   for (int each = 0; each < 100; ++each)
     EXPECT_TRUE(world.nothing_left(name + std::to_string(each)));
+}
+
+// Twice as many processes as processors never rest, and all of our threads come last.
+class Starved {
+ public:
+  Starved() {
+    for (unsigned each = 0; each < 2 * std::thread::hardware_concurrency(); ++each)
+      spinners_.push_back(
+          std::make_unique<Process>(std::vector<std::string>{"sh", "-c", "while :; do :; done"}));
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+      ::setpriority(PRIO_PROCESS, static_cast<id_t>(std::stoul(thread.path().filename())), 19);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Process>> spinners_;
+};
+
+class ResourceFaultsClock : public ResourceFaults {};
+HOLDFAST_ON_EVERY_STORE(ResourceFaultsClock);
+
+// The margin that is there by default is enough. That of a session would be one second, in which a
+// busy machine may do all kinds of things beside.
+TEST_P(ResourceFaultsClock, R07AStarvedHolderIsToldOfItsLossBeforeTheEnd) {
+  if (world.traits().validity != Validity::claim) GTEST_SKIP() << "this store has a short session";
+  FaultyClient alice(world.url());
+  const Starved starved;
+  const BootTime began = BootClock::now();
+  const auto lease = alice.store().lock(name, {.ttl = 180s}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
+  std::atomic<BootTime> told{};
+  const std::stop_callback on_loss(lease->lost(), [&] { told = BootClock::now(); });
+  jump(lease->left() - 2s);
+  EXPECT_TRUE(lease->valid());
+  ASSERT_TRUE(eventually([&] { return told.load() != BootTime(); }));
+  EXPECT_FALSE(lease->valid());
+  const auto before_the_end = began + 180s - told.load();
+  EXPECT_GT(before_the_end, 0s);
+  RecordProperty("ms before the end", std::to_string(before_the_end / Millis(1)));
 }
 
 }  // namespace

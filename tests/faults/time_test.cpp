@@ -1,9 +1,11 @@
 // The time faults of the fault catalogue (T): the wall clock of one process jumps; nothing
-// that a lock decides depends on it.
+// that a lock decides depends on it. Elsewhere: T03 and T04 in redis/clock_test, T09 in loss_test
+// and guard_test.
 
 #include <future>
 
 #include "faults/outlives.hpp"
+#include "support/faulty.hpp"
 #include "support/peer.hpp"
 #include "support/results.hpp"
 #include "support/world.hpp"
@@ -58,6 +60,29 @@ TEST_P(TimeFaultsClock, T01WaitsKeepTheirLength) {
   // Long enough for the store to say that it is held, also on a machine that stands still for 2 s.
   EXPECT_EQ(peer.ask("acquire " + name + " wait=3000").substr(0, 10), "error busy");
   EXPECT_GE(std::chrono::steady_clock::now() - start, 2990ms);
+}
+
+// The machine was paused and its boot clock with it: only the wall clock tells. Whoever held a lock
+// may have lost it, so the lease does not count until a renewal has come back, which starts at
+// once.
+TEST_P(TimeFaults, T10APauseThatOnlyTheWallClockTells) {
+  FaultyClient alice(world.url());
+  const auto lease = alice.store().lock(name).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  ASSERT_TRUE(world.renewed(*lease, alice.store()));
+  EXPECT_TRUE(lease->valid());
+  alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
+  const int before = alice.seen(keeping);
+  set_wall_clock_ahead(10min);
+  EXPECT_FALSE(lease->valid());
+  EXPECT_TRUE(eventually([&] { return alice.seen(keeping) > before; }));
+  EXPECT_FALSE(lease->valid());
+  alice.heal();
+  EXPECT_TRUE(eventually([&] { return lease->valid(); }));
+  set_wall_clock_ahead(0ms);  // Back is no pause.
+  EXPECT_TRUE(lease->valid());
+  EXPECT_FALSE(lease->lost().stop_requested());
+  EXPECT_EQ(alice.store().stats().lost, 0U);
 }
 
 // Holder and waiter disagree by a year about the time of day.

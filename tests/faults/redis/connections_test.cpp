@@ -1,13 +1,18 @@
-// Servers that end connections or let them wait (S15, S17).
+// Servers that end connections or let them wait (S15, S17), and a machine that can make no more
+// (R10).
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "faults/redis/on_redis.hpp"
 #include "stores/redis/keys.hpp"
 #include "support/files.hpp"
+#include "support/lossy_network.hpp"
 #include "support/skewed_clock.hpp"
 
 namespace holdfast {
@@ -166,6 +171,34 @@ const Way ways[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Urls, RedisStandstill, testing::ValuesIn(ways),
                          [](const auto& way) { return std::string(way.param.name); });
+
+// All ports from which this process could call a server are taken. Connections that stand go on.
+TEST(RedisPorts, R10UsedUpIsUnavailableUntilThereIsOne) {
+  const LossyNetwork network;
+  if (!network.usable()) GTEST_SKIP() << network.why_not();
+  const RedisServer server;
+  const Watched alice(server.url());
+  auto lease = alice.take("held", {});
+  ASSERT_TRUE(succeeded(lease));
+  std::ofstream("/proc/sys/net/ipv4/ip_local_port_range") << "50000 50003";
+  std::vector<Descriptor> taken;
+  EXPECT_THROW(for (int each = 0; each < 5; ++each) taken.push_back(connect_to(server.port())),
+               std::system_error);
+  ASSERT_FALSE(taken.empty());
+
+  const auto bob = open(server.url()).value();
+  const auto refused = bob.lock("wanted").try_acquire();
+  EXPECT_TRUE(failed(refused, Errc::unavailable));
+  EXPECT_TRUE(says(refused, "address"));
+  EXPECT_TRUE(renews_when_due(alice.store));
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock("wanted").acquire())); });
+  const auto asks = bob.stats().asks;
+  EXPECT_TRUE(eventually([&] { return bob.stats().asks > asks + 2; }));
+  reset(taken.front());
+  waiter.join();
+  EXPECT_TRUE(lease->valid());
+  EXPECT_EQ(alice.count("held", Event::Kind::lost), 0);
+}
 
 }  // namespace
 }  // namespace holdfast

@@ -1,7 +1,10 @@
-// Many at once (L01, L02, L05, L07, L09).
+// Many at once (L01, L02, L03, L05, L07, L09).
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "faults/redis/on_redis.hpp"
 #include "support/detached.hpp"
@@ -71,6 +74,33 @@ TEST_F(RedisLoad, L02ManyCommandsOnOneLock) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
   }
   EXPECT_EQ(read("counter"), std::to_string(many) + "\n");
+}
+
+// A hundred renewals travel in one request.
+TEST_F(RedisLoad, L03TenThousandHeldLocksAreRenewedInAFewRequests) {
+  const int many = scaled(10'000);
+  std::atomic<int> taken{0};
+  std::mutex mutex;
+  std::vector<Lease> leases;
+  const auto take = [&](Lock lock) -> Detached {
+    auto lease = co_await lock.acquire_async();
+    const std::lock_guard guard(mutex);
+    if (lease) leases.push_back(std::move(*lease));
+    ++taken;
+  };
+  for (int each = 0; each < many; ++each) take(alice.lock(name + std::to_string(each)));
+  ASSERT_TRUE(eventually([&] { return taken == many; }));
+  ASSERT_EQ(std::ssize(leases), many);
+  redis.command({"CONFIG", "RESETSTAT"});
+  jump(past_renewal);
+  EXPECT_TRUE(eventually([&] {
+    return std::ranges::all_of(leases, [](const Lease& each) { return each.left() > 20s; });
+  }));
+  EXPECT_LE(redis.calls()["evalsha"], 2 * many / 100);
+  EXPECT_EQ(alice.stats().lost, 0U);
+  EXPECT_LE(own_status("Threads"), sanitized ? 9 : 8);
+  EXPECT_TRUE(succeeded(alice.close(patient)));
+  EXPECT_TRUE(open(server.url())->list().value().empty());
 }
 
 class RedisLoadClock : public RedisLoad {};
