@@ -299,11 +299,6 @@ Result<void> LiveGate::downgrade(Hold& hold) {
   return Error(Errc::unknown, "not_confirmed", name() + ": the downgrade is not confirmed yet");
 }
 
-bool LiveGate::in_use() noexcept {
-  const std::lock_guard guard(mutex_);
-  return !idle();
-}
-
 std::stop_token LiveGate::lost(Hold& hold) {
   const std::lock_guard guard(mutex_);
   if (!hold.loss.stop_possible()) {

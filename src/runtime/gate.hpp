@@ -52,7 +52,10 @@ class LiveGate final : public core::Gate,
   std::stop_token lost(Hold& hold);
   void doubt(Hold& hold) noexcept;
   void close() noexcept;
-  bool in_use() noexcept;
+  bool in_use() noexcept {
+    const std::lock_guard guard(mutex_);
+    return !idle();
+  }
 
   // What lock() holds until unlock(), by thread.
   void keep_for_thread(Lease lease);
