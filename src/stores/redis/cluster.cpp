@@ -22,7 +22,8 @@ constexpr std::uint16_t nobody = 0xffff;
 class Cluster final : public Router {
  public:
   explicit Cluster(const Routing& routing) : Router(routing), owners_(slots, nobody) {
-    for (const net::Place& place : routing.options.places) node_at(place);
+    for (const net::Place& place : routing.options.places)
+      if (Member* const member = node_at(place)) member->in_url = true;
   }
 
   void send(TaskPtr&& task, BootTime now) override;
@@ -48,11 +49,16 @@ class Cluster final : public Router {
   struct Member {
     Member(const net::Place& place, const Routing& routing) : node(place, routing) {}
     Node node;
+    bool can_tell() const noexcept { return in_url || named; }  // which nodes there are
     std::string run_id;
+    bool in_url = false;
+    bool named = false;   // by the map, or by a node since then
     bool master = false;  // has slots
   };
 
+  Member* known_at(const net::Place& place) noexcept;
   Member* node_at(const net::Place& place);  // null: there are too many
+  void forget_unnamed() noexcept;
   Member* member_of(const Link& link) noexcept;
   std::uint16_t index_of(const Member& member) const noexcept;
   void want_map() noexcept;
@@ -202,12 +208,37 @@ void Cluster::broke(Link& link, BootTime now) noexcept {
 
 // ── nodes and slots ──────────────────────────────────────────────────────────────────────────────
 
-Cluster::Member* Cluster::node_at(const net::Place& place) {
+Cluster::Member* Cluster::known_at(const net::Place& place) noexcept {
   for (const auto& member : members_)
     if (member->node.place() == place) return member.get();
+  return nullptr;
+}
+
+// Nodes may get other addresses again and again. One that is not named any more is closed when it
+// is idle, and the next new address takes its place.
+void Cluster::forget_unnamed() noexcept {
+  for (const auto& member : members_)
+    if (!member->can_tell() && member->node.idle())
+      member->node.close({Errc::unavailable, "disconnected", "not a node of the Cluster any more"});
+}
+
+Cluster::Member* Cluster::node_at(const net::Place& place) {
+  Member* const known = known_at(place);
+  if (known) {
+    known->named = true;
+    return known;
+  }
+  for (const auto& member : members_) {
+    if (member->can_tell() || member->master || !member->node.move_to(place)) continue;
+    member->run_id.clear();
+    member->named = true;
+    return member.get();
+  }
   if (members_.size() >= most_nodes) return nullptr;
   members_.reserve(members_.size() + 1);  // the exchange has its links from when it is made
-  return members_.emplace_back(std::make_unique<Member>(place, routing_)).get();
+  members_.push_back(std::make_unique<Member>(place, routing_));
+  members_.back()->named = true;
+  return members_.back().get();
 }
 
 Cluster::Member* Cluster::member_of(const Link& link) noexcept {
@@ -225,14 +256,18 @@ void Cluster::want_map() noexcept {
   if (!std::exchange(map_wanted_, true)) routing_.exchange.changed();
 }
 
+// Whoever is connected; else anybody.
 void Cluster::ask_for_map(BootTime now) {
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[(turn_ + i) % members_.size()]->node.ready()) {
-      turn_ = (turn_ + i) % members_.size();
-      break;
+  const auto next = [&](bool picky) {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::size_t at = (turn_ + i) % members_.size();
+      if (members_[at]->can_tell() && (!picky || members_[at]->node.ready())) return at;
     }
-  }
-  Node& node = members_[turn_ % members_.size()]->node;
+    return members_.size();
+  };
+  turn_ = next(true);
+  if (turn_ == members_.size()) turn_ = next(false);
+  Node& node = members_[turn_]->node;
   ask(mapping_, node.commands(), std::make_unique<MapTask>(*this, node.place(), now), now);
 }
 
@@ -242,7 +277,8 @@ void Cluster::failed(const Problem& problem, bool definite, BootTime now) noexce
   denials_ += definite;
   map_at_ = now;
   routing_.exchange.changed();
-  if (++failures_ < members_.size()) return;
+  const auto asked = std::ranges::count_if(members_, [](auto& each) { return each->can_tell(); });
+  if (++failures_ < static_cast<std::size_t>(asked)) return;
   map_at_ = now + a_while(Millis(50), Millis(150));
   if (denials_ == failures_) {
     refuse_resting({Errc::invalid, "not_a_cluster", problem.text});
@@ -259,13 +295,20 @@ void Cluster::told(const Reply& reply, const net::Place& by, BootTime now) {
   if (!read_slots(reply, by, ranges))
     return failed({Errc::unavailable, "protocol", "it knows of no slots"}, false, now);
   std::vector<std::uint16_t> owners(slots, nobody);
-  for (const auto& member : members_) member->master = false;
+  for (const auto& member : members_) member->named = false;
+  for (const SlotRange& range : ranges)
+    if (Member* const known = known_at(range.master)) known->named = true;
   for (const SlotRange& range : ranges) {
     Member* const member = node_at(range.master);
     if (!member) continue;
-    member->master = true;
     std::fill(owners.begin() + range.first, owners.begin() + range.last + 1, index_of(*member));
   }
+  for (const auto& member : members_) member->master = false;
+  for (const std::uint16_t owner : owners)
+    if (owner != nobody) members_[owner]->master = true;
+  forget_unnamed();
+  // A server that left the Cluster is not told any more what is published in it.
+  if (!members_[listens_]->named) routing_.listener.moved();
   mapping_ = map_wanted_ = false;
   failures_ = denials_ = 0;
   map_at_ = now + between_maps;

@@ -165,6 +165,19 @@ std::string Link::awaited() const {
   return place + " accepted the connection and says nothing" + hint;
 }
 
+bool Link::free() const noexcept {
+  return reset() && !dial_ && idle() && unproven_.empty() && polled == 0 && !sending_now_ &&
+         (!relief_ || relief_->free());
+}
+
+void Link::move_to(net::Place place) {
+  if (relief_) relief_->move_to(place);
+  place_ = std::move(place);
+  server_ = {};
+  wanted_until_ = rest_until_ = {};
+  failures_ = 0;
+}
+
 // ── the connection ───────────────────────────────────────────────────────────────────────────────
 
 void Link::open(BootTime now) {

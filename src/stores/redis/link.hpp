@@ -79,6 +79,9 @@ class Link {
   void open(BootTime now);  // without a task
   void close(const Problem& why) noexcept;
   void redirect_waiting(TaskQueue& to) noexcept;  // what was not sent yet
+  bool idle() const noexcept { return waiting_.empty() && sent_.empty(); }
+  bool free() const noexcept;      // closed, with nothing to do, and in nobody's hands
+  void move_to(net::Place place);  // requires that it is free; its spares go along
 
   // ── for the exchange ──
   int descriptor() const noexcept;
@@ -118,7 +121,6 @@ class Link {
   void send_off(TaskPtr&& task, BootTime now);
   void reap() noexcept;
   bool reset() const noexcept { return state_ == State::closed && !socket_; }
-  bool idle() const noexcept { return waiting_.empty() && sent_.empty(); }
   bool wanted() const noexcept { return !waiting_.empty() || wanted_until_ != BootTime(); }
   void expire(BootTime now);
   std::string awaited() const;
@@ -143,7 +145,7 @@ class Link {
   void acknowledged(std::int64_t count, int needed);
   void unacknowledged(const Problem& problem) noexcept;
 
-  const net::Place place_;
+  net::Place place_;
   const Use use_;
   const Options& options_;
   Listener& listener_;

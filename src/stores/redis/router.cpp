@@ -123,6 +123,19 @@ void Node::send(TaskPtr&& task, BootTime now) {
   routing_.exchange.submit(task->replicated ? *acknowledged_ : commands_, std::move(task), now);
 }
 
+bool Node::idle() const noexcept {
+  for (const Link* link = &commands_; link; link = link->relief())
+    if (!link->idle()) return false;
+  return !acknowledged_ || acknowledged_->idle();
+}
+
+bool Node::move_to(const net::Place& place) {
+  if (!commands_.free() || (acknowledged_ && !acknowledged_->free())) return false;
+  if (acknowledged_) acknowledged_->move_to(place);
+  commands_.move_to(place);
+  return true;
+}
+
 void Node::close(const Problem& why) noexcept {
   for (Link* link = &commands_; link; link = link->relief()) link->close(why);
   if (acknowledged_) acknowledged_->close(why);

@@ -81,7 +81,8 @@ class Router : public Timed {
 Millis a_while(Millis least, Millis most);
 
 // The connections to one server: one for commands, and one more for those that count only when
-// replicas have them, which wait for that.
+// replicas have them, which wait for that. Others point to them, so a server that is forgotten
+// leaves them to the next one.
 class Node {
  public:
   Node(const net::Place& place, const Routing& routing);
@@ -94,6 +95,8 @@ class Node {
   }
   void send(TaskPtr&& task, BootTime now);
   void close(const Problem& why) noexcept;
+  bool idle() const noexcept;
+  bool move_to(const net::Place& place);  // false: it is not closed yet, or not idle
 
  private:
   const Routing routing_;

@@ -213,6 +213,8 @@ void Sentinel::lose_master(BootTime now) noexcept {
 Node* Sentinel::node_at(const net::Place& place) {
   for (const auto& node : nodes_)
     if (node->place() == place) return node.get();
+  for (const auto& node : nodes_)
+    if (node.get() != master_ && node->move_to(place)) return node.get();
   if (nodes_.size() >= most_nodes) return nullptr;
   nodes_.reserve(nodes_.size() + 1);  // the exchange has its links from when it is made
   return nodes_.emplace_back(std::make_unique<Node>(place, routing_)).get();

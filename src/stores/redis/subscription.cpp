@@ -196,10 +196,14 @@ void Subscription::listen_at(const net::Place& place, TaskQueue& unsent) {
     former_.back()->redirect_waiting(unsent);
     former_.back()->close({Errc::unavailable, "moved", "messages come from another server now"});
   }
-  const auto same = std::ranges::find(former_, place, [](auto& each) { return each->place(); });
-  if (same != former_.end()) {
-    link_ = std::move(*same);
-    former_.erase(same);
+  auto found = std::ranges::find(former_, place, [](auto& each) { return each->place(); });
+  if (found == former_.end()) {
+    found = std::ranges::find_if(former_, [](auto& each) { return each->free(); });
+    if (found != former_.end()) (*found)->move_to(place);
+  }
+  if (found != former_.end()) {
+    link_ = std::move(*found);
+    former_.erase(found);
     return;
   }
   auto link =

@@ -1,7 +1,10 @@
 // N23 of the fault catalogue: nodes of a Cluster that send their clients around, nowhere, or away;
 // and N19 there: the node that would tell a waiter hangs, though its lock lives on another.
 
+#include <atomic>
 #include <future>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "stores/redis/keys.hpp"
@@ -109,6 +112,79 @@ TEST(RedisHostileCluster, N23NeverServed) {
     ASSERT_TRUE(failed(lease, Errc::unavailable));
     EXPECT_NE(lease.error().message().find(word + " not now"), std::string::npos)
         << lease.error().message();
+  }
+}
+
+// As in a Cluster whose nodes get new addresses all the time: a store that runs for long has seen
+// more of them than a Cluster can have nodes.
+TEST(RedisHostileCluster, N23AddressesThatNobodyNamesAnyMoreAreForgotten) {
+  constexpr int maps = 6, nodes = 250;
+  const RedisServer server;
+  const auto reply_of = [](const EvilServer& self, int others, int generation) {
+    const auto range = [](int first, int last, const std::string& host, int port) {
+      return "*3\r\n:" + std::to_string(first) + "\r\n:" + std::to_string(last) + "\r\n*2\r\n$" +
+             std::to_string(host.size()) + "\r\n" + host + "\r\n:" + std::to_string(port) + "\r\n";
+    };
+    const int slot = stores::redis::slot_of(stores::redis::lock_key(wanted));
+    std::string map = "*" + std::to_string(others + 1) + "\r\n" +
+                      range(0, stores::redis::slots - 1, "127.0.0.1", self.port());
+    for (int i = 0; i < others; ++i) {
+      const int its = (slot + 1 + i) % stores::redis::slots;
+      map += range(its, its, "127.1." + std::to_string(generation) + "." + std::to_string(i), 7000);
+    }
+    return Say{map};
+  };
+  const EvilServer* last = nullptr;
+  const EvilServer newest(
+      [&](const RedisCommand& command) -> std::optional<Say> {
+        if (command.front() == "CLUSTER") return reply_of(*last, 0, 0);
+        return std::nullopt;
+      },
+      &server);
+  last = &newest;
+  std::atomic<int> asked = 0;
+  const EvilServer* first = nullptr;
+  const EvilServer node([&](const RedisCommand& command) -> std::optional<Say> {
+    if (command.front() == "CLUSTER") return reply_of(*first, nodes, asked++);
+    if (command.front() != "EVALSHA" && command.front() != "EVAL") return std::nullopt;
+    return Say{"-" + (asked < maps ? "TRYAGAIN not now" : to("MOVED", newest.address())) + "\r\n"};
+  });
+  first = &node;
+  const auto store = open("redis+cluster://" + node.address()).value();
+  EXPECT_TRUE(succeeded(store.lock(wanted).try_acquire_for(patient)));
+}
+
+// One that is not named any more leaves its place to the next, also when we were connected to it.
+TEST(RedisHostileCluster, N23OneNodeAfterTheOther) {
+  constexpr std::size_t nodes = 8;
+  const RedisServer server;
+  std::vector<std::unique_ptr<EvilServer>> all;
+  std::atomic<std::size_t> owner = 0;
+  std::vector<std::string> addresses(nodes);
+  for (std::size_t at = 0; at < nodes; ++at) {
+    all.push_back(std::make_unique<EvilServer>(
+        [&, at](const RedisCommand& command) -> std::optional<Say> {
+          const std::string now = addresses[owner];
+          const std::string port = now.substr(now.find(':') + 1);
+          if (command.front() == "CLUSTER")
+            return Say{"*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:" + port + "\r\n"};
+          const bool script = command.front() == "EVALSHA" || command.front() == "EVAL";
+          if (script && at != owner) return Say{"-" + to("MOVED", now) + "\r\n"};
+          return std::nullopt;
+        },
+        &server));
+    addresses[at] = all.back()->address();
+  }
+  const auto store = open("redis+cluster://" + addresses[0]).value();
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t at = 0; at < nodes; ++at) {
+      owner = at;
+      jump(1s);  // The map may be asked for again.
+      auto lease = store.lock(wanted).try_acquire_for(patient);
+      ASSERT_TRUE(succeeded(lease));
+      EXPECT_TRUE(succeeded(lease->release()));
+      EXPECT_GT(all[at]->commands("EVALSHA") + all[at]->commands("EVAL"), 0);
+    }
   }
 }
 
