@@ -1,5 +1,6 @@
 // N23 of the fault catalogue: nodes of a Cluster that send their clients around, nowhere, or away;
-// and N19 there: the node that would tell a waiter hangs, though its lock lives on another.
+// N19 there: the node that would tell a waiter hangs, though its lock lives on another; and S19:
+// its slot moves while it is contended.
 
 #include <atomic>
 #include <future>
@@ -257,6 +258,57 @@ TEST_F(RedisClusterWaiters, N19TheNodeHangsAtWhichOneListens) {
     EXPECT_TRUE(succeeded(held->release()));
   }
   EXPECT_TRUE(succeeded(waited.get()));
+}
+
+// Two clients that take turns, one of them in each thread.
+struct Turns {
+  std::atomic<int> inside{0}, together{0}, failed{0};
+  std::atomic<int> served[2]{};
+  std::atomic<std::uint64_t> token{0};
+  std::atomic<int> backwards{0};
+
+  void take(const std::stop_token& stop, const Lock& lock, std::size_t client) {
+    while (!stop.stop_requested()) {
+      const auto lease = lock.acquire();
+      if (!lease) {
+        ++failed;
+        continue;
+      }
+      together += inside.fetch_add(1) != 0;
+      backwards += token.exchange(lease->token().value) >= lease->token().value;
+      ++served[client];
+      inside.fetch_sub(1);
+    }
+  }
+  // Each of them gets it again and again.
+  bool go_on() const {
+    const int before[] = {served[0], served[1]};
+    return eventually([&] { return served[0] > before[0] + 5 && served[1] > before[1] + 5; });
+  }
+};
+
+TEST_F(RedisClusterWaiters, S19TheSlotMovesUnderContention) {
+  const auto key = stores::redis::lock_key(wanted);
+  const auto slot = stores::redis::slot_of(key);
+  auto& from = cluster.master_of(slot);
+  auto& to = cluster.other_master(from);
+  Turns turns;
+  {
+    const std::jthread one([&](const auto& stop) { turns.take(stop, alice.lock(wanted), 0); });
+    const std::jthread two([&](const auto& stop) { turns.take(stop, bob.lock(wanted), 1); });
+    EXPECT_TRUE(turns.go_on());
+    cluster.start_move(slot, to);
+    EXPECT_TRUE(turns.go_on()) << "before its key has moved";
+    cluster.move_keys(slot, to);
+    EXPECT_TRUE(turns.go_on()) << "when the old node answers ASK";
+    cluster.finish_move(slot, to);
+    EXPECT_TRUE(turns.go_on()) << "when it answers MOVED";
+  }
+  EXPECT_EQ(turns.together, 0);
+  EXPECT_EQ(turns.backwards, 0);
+  EXPECT_EQ(turns.failed, 0);
+  EXPECT_EQ(to.client().command({"EXISTS", key}).integer, 1);
+  EXPECT_EQ(from.client().attempt({"EXISTS", key}).text.substr(0, 6), "MOVED ");
 }
 
 }  // namespace

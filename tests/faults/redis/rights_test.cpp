@@ -1,4 +1,7 @@
-// Users whose rights or passwords are not what they should be, or not any more (S20, S21).
+// Users whose rights or passwords are not what they should be, or not any more (S20, S21); and one
+// who has no more than its own part of a server (X10).
+#include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "faults/redis/on_redis.hpp"
@@ -183,6 +186,40 @@ TEST_F(RedisUser, S20WhomNobodyMayTellStaysInLine) {
   allow({"+publish"});
   const auto next = alice.lock(name).try_acquire();  // tells the first in line, which is granted it
   EXPECT_TRUE(failed(next, Errc::busy));
+}
+
+// The user of our page, but for one of several who share the server.
+TEST_F(RedisUser, X10ATenantHasItsPrefixAndNothingElse) {
+  const std::string command = "redis-cli() { command redis-cli -p " +
+                              std::to_string(server.port()) +
+                              " \"$@\"; }; . " HOLDFAST_EXAMPLES "/redis_user.sh >/dev/null";
+  ASSERT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
+  allow({"resetkeys", "~hf:{team%2F*"});
+  const auto its = url("SECRET") + "?prefix=team/";
+  const auto alice = open(its).value(), bob = open(its).value();
+  auto lease = alice.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.lock(name, long_lived).acquire())); });
+  ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
+  EXPECT_TRUE(succeeded(lease->release()));
+  waiter.join();
+
+  const Store other = open(server.url() + "?prefix=other/").value();
+  const auto theirs = other.lock(name, long_lived).acquire();
+  ASSERT_TRUE(succeeded(theirs));
+  for (const std::string prefix : {"other/", "team", "tea", ""}) {
+    const auto store = open(url("SECRET") + "?prefix=" + prefix).value();
+    const auto refused = store.lock(name).try_acquire();
+    EXPECT_TRUE(failed(refused, Errc::denied)) << prefix;
+    EXPECT_EQ(refused.error().reason(), "permission") << prefix;
+    EXPECT_TRUE(failed(store.revoke(name), Errc::denied)) << prefix;
+  }
+  EXPECT_TRUE(theirs->valid());
+  auto keys = redis.command({"KEYS", "*"}).items;
+  std::ranges::sort(keys, {}, &RedisReply::text);
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[0].text, "hf:{other%2Fthe%2Fname}");
+  EXPECT_EQ(keys[1].text, "hf:{team%2Fthe%2Fname}");
 }
 
 TEST_F(RedisUser, S21WithAWrongPasswordTriesOnce) {
