@@ -104,9 +104,9 @@ TEST_P(Kinds, AWriterIsNotStarvedByAFloodOfReaders) {
   written = true;
 }
 
-// L10: while a writer stands in line, each client has at most the claim that its readers hold, and
+// While a writer stands in line, each client has at most the claim that its readers hold, and
 // one that came before the writer. A claim passed on in its process keeps its number.
-TEST_P(Kinds, ReadersThatCameLaterDoNotOvertakeAWriter) {
+TEST_P(Kinds, L10ReadersThatCameLaterDoNotOvertakeAWriter) {
   HOLDFAST_NEEDS(rw);
   HOLDFAST_NEEDS(queues);
   HOLDFAST_NEEDS(tokens);
@@ -149,8 +149,8 @@ TEST_P(Kinds, ReadersThatCameLaterDoNotOvertakeAWriter) {
   enough = true;
 }
 
-// L10: a reader between two writers looks at the one before it alone (kazoo #649).
-TEST_P(Kinds, AReaderBetweenTwoWritersIsLetInBetween) {
+// A reader between two writers looks at the one before it alone (kazoo #649).
+TEST_P(Kinds, L10AReaderBetweenTwoWritersIsLetInBetween) {
   HOLDFAST_NEEDS(rw);
   HOLDFAST_NEEDS(queues);
   auto first = world.client().rw_lock(name).write().acquire();

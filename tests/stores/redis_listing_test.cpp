@@ -9,6 +9,7 @@
 
 #include "stores/redis_client.hpp"
 #include "support/eventually.hpp"
+#include "support/files.hpp"
 #include "support/redis/cluster.hpp"
 #include "support/redis/server.hpp"
 #include "support/results.hpp"
@@ -51,6 +52,37 @@ TEST(RedisList, FindsWhatIsHeldAmongThousands) {
   EXPECT_EQ(names_of(client.list("many/")), held);
   EXPECT_EQ(names_of(client.list("other")), std::vector<std::string>{"other"});
   EXPECT_EQ(client.list().holders.size(), held.size() + 1);
+}
+
+// By pages, with next to nothing in memory: of others' keys, and of names that are kept for their
+// numbers.
+TEST(RedisList, B19GoesThroughHundredsOfThousandsOfKeysByPages) {
+  constexpr int held = 3;
+  const int foreign = support::scaled(200'000), released = support::scaled(20'000);
+  const RedisServer server;
+  RedisStoreClient client(server.url());
+  for (int i = 0; i < held; ++i)
+    ASSERT_EQ(take(client, "held/" + std::to_string(i)).said, Said::yes);
+  const ClaimId claim = fresh_claim();
+  ASSERT_EQ(take(client, "free", claim).said, Said::yes);
+  ASSERT_EQ(client.release("free", claim).said, Said::yes);
+  auto looker = server.client();
+  looker.command({"EVAL",
+                  "for i = 1, ARGV[1] do redis.call('SET', 'foreign/' .. i, 'x') end "
+                  "for i = 1, ARGV[2] do redis.call('COPY', KEYS[1], "
+                  "'hf:{' .. string.rep('n', 300) .. i .. '}') end",
+                  "1", "hf:{free}", std::to_string(foreign), std::to_string(released)});
+  ASSERT_EQ(names_of(client.list("held/")).size(), std::size_t{held});  // It is connected and warm.
+  looker.command({"CONFIG", "RESETSTAT"});
+  const long before = support::own_status("VmRSS");
+  EXPECT_EQ(names_of(client.list()), (std::vector<std::string>{"held/0", "held/1", "held/2"}));
+  const long grown_kb = support::own_status("VmRSS") - before;
+  auto calls = looker.calls();
+  EXPECT_GE(calls["scan"], (foreign + released) / 1000);
+  EXPECT_FALSE(calls.contains("keys"));
+  if (!support::sanitized) {
+    EXPECT_LT(grown_kb, 2048);  // The names alone are 6 MB.
+  }
 }
 
 TEST(RedisList, ManyThreadsOfOneStoreAtOnce) {
