@@ -13,14 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t all = 1 << 20;
+constexpr std::uint32_t whole = 1 << 20;
 constexpr Millis usual_keep = 1h;
 
-ClaimId id(int n) { return ClaimId{static_cast<std::uint8_t>(n), 0, 7}; }
+ClaimId numbered(int n) { return ClaimId{static_cast<std::uint8_t>(n), 0, 7}; }
 
 struct Wanted {
   Millis ttl{30s};
-  std::uint32_t weight = all;
+  std::uint32_t weight = whole;
   Millis lock_delay{};
 };
 
@@ -29,17 +29,17 @@ class RedisKeeping : public testing::Test {
   Ask wish(int claim, const Wanted& wanted = {}) const {
     Ask ask;
     ask.name = name;
-    ask.claim = id(claim);
+    ask.claim = numbered(claim);
     ask.kind = Kind::rw;
-    ask.capacity = all;
+    ask.capacity = whole;
     ask.weight = wanted.weight;
     ask.ttl = wanted.ttl;
     ask.lock_delay = wanted.lock_delay;
     ask.queue = true;
     return ask;
   }
-  Drop drop(int claim) const { return {name, id(claim), false, 30s}; }
-  Drop doubtful_drop(int claim, Millis ttl) const { return {name, id(claim), true, ttl}; }
+  Drop drop(int claim) const { return {name, numbered(claim), false, 30s}; }
+  Drop doubtful_drop(int claim, Millis ttl) const { return {name, numbered(claim), true, ttl}; }
 
   std::int64_t now_us() {
     const auto time = looker.command({"TIME"});
@@ -96,11 +96,11 @@ TEST_F(RedisKeeping, EndsAnHourAfterARevocation) {
 
 TEST_F(RedisKeeping, EndsAnHourAfterALeaseThatNobodyReleases) {
   const Wanted wanted{.ttl = 24h, .lock_delay = 2h};
-  for (const std::uint32_t weight : {all, all / 2}) {
+  for (const std::uint32_t weight : {whole, whole / 2}) {
     Ask ask = wish(1, wanted);
     ask.weight = weight;
     EXPECT_TRUE(kept_after(26h, [&] { party.ask(ask); }));
-    EXPECT_TRUE(kept_after(26h, [&] { party.renew(Keep{name, id(1), weight, 24h}); }));
+    EXPECT_TRUE(kept_after(26h, [&] { party.renew(Keep{name, numbered(1), weight, 24h}); }));
     clock.set_ahead(25h);  // It has ended, and its delay has not.
     EXPECT_EQ(other.ask(wish(2)).said, Said::queued);
     clock.set_ahead(0s);
@@ -126,7 +126,7 @@ TEST_F(RedisKeeping, EndsAnHourAfterAMark) {
 
 // As if the server's clock had been set back after the last grant.
 TEST_F(RedisKeeping, LastsUntilTheClockHasPassedTheNumber) {
-  for (const std::uint32_t weight : {all, all / 2}) {
+  for (const std::uint32_t weight : {whole, whole / 2}) {
     clock.set_ahead(0s);
     const Answer first = party.ask(wish(1, {.weight = weight}));
     party.release(drop(1));
@@ -165,7 +165,7 @@ TEST_F(RedisKeeping, LastsAsTheUrlSays) {
   EXPECT_EQ(options.setting.keep, 5min);
   EXPECT_EQ(Options{}.setting.keep, usual_keep);
   party.setting().keep = options.setting.keep;
-  for (const std::uint32_t weight : {all, all / 2}) {
+  for (const std::uint32_t weight : {whole, whole / 2}) {
     ASSERT_EQ(party.ask(wish(1, {.weight = weight})).said, Said::yes);
     const std::int64_t from_us = now_us();
     party.release(drop(1));
