@@ -43,7 +43,7 @@ TEST_F(EtcdLeftovers, NoLeaseIsLeftByACommandThatEnded) {
         run({}, {"sh", "-c",
                  "etcdctl --endpoints=" + server_.address() + " lease list >during; exit " + code});
     EXPECT_EQ(std::to_string(ended->wait().code), code);
-    EXPECT_EQ(read("during").find("found 0 leases"), std::string::npos) << read("during");
+    EXPECT_NE(read("during").find("found 1 leases"), std::string::npos) << read("during");
     EXPECT_EQ(leases(), std::vector<std::string>{});
   }
   EXPECT_EQ(keys(), "");

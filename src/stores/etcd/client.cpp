@@ -193,6 +193,7 @@ Later<LeaseGranted> Client::grant(std::chrono::seconds ttl, BootTime deadline) {
     const LeaseLeft left = co_await time_left(lease, deadline);
     static_cast<Reply&>(granted) = static_cast<const Reply&>(left);
     granted.ttl = left.granted;
+    if (!left.done()) granted.outcome = Outcome::unknown;
   }
   granted.lease = lease;
   co_return granted;

@@ -104,7 +104,7 @@ void EtcdStore::give_up_lease(Entry& entry) {
 // One whose answer we did not hear is not left behind.
 Later<LeaseGranted> EtcdStore::grant(std::chrono::seconds ttl, BootTime deadline) {
   LeaseGranted granted = co_await client_.grant(ttl, deadline);
-  if (!granted.done()) end_lease({.id = granted.lease, .ttl = ttl});
+  if (granted.outcome == Outcome::unknown) end_lease({.id = granted.lease, .ttl = ttl});
   co_return granted;
 }
 
@@ -125,7 +125,8 @@ Flow EtcdStore::end_lease(Lease lease) {
   for (;;) {
     const BootTime now = BootClock::now();
     const Reply ended = co_await client_.revoke(lease.id, now + std::chrono::seconds(5));
-    if (ended.done() || ended.lease_is_gone() || now >= over) co_return;
+    const bool may_help = ended.problem.errc == Errc::unavailable && !ended.lease_is_gone();
+    if (ended.done() || !may_help || now >= over) co_return;
     if (!co_await client_.pause(now + std::chrono::seconds(1))) co_return;
   }
 }
