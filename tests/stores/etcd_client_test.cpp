@@ -2,7 +2,9 @@
 // Method: the client alone, and a proxy that keeps an answer back.
 #include <gtest/gtest.h>
 
+#include "core/url.hpp"
 #include "stores/etcd_talk.hpp"
+#include "stores/recorder.hpp"
 #include "support/etcd/server.hpp"
 #include "support/proxy.hpp"
 
@@ -37,3 +39,44 @@ TEST_F(EtcdClient, AKeepAliveCountsFromWhenItWasSent) {
 
 }  // namespace
 }  // namespace holdfast::stores::etcd
+
+namespace holdfast {
+namespace {
+
+using namespace testing_support;
+
+// The second finds a keep-alive of its lease under way, and is answered with it.
+TEST(EtcdRenewal, CountsFromWhenItsKeepAliveWasSent) {
+  const support::EtcdServer server;
+  support::Proxy proxy(server.port());
+  Url url;
+  Problem problem;
+  ASSERT_TRUE(core::parse_url("etcd://" + proxy.address(), url, problem)) << problem.text;
+  Client alice(holdfast_module()->open, url);
+  const ClaimId claim = fresh_claim();
+  ASSERT_EQ(alice.ask("name", claim).said, Said::yes);
+  const Keep keep{"name", claim, 1, 30s};
+  bool shared = false;
+  for (int trial = 0; !shared && trial < 10; ++trial) {  // Again if this machine stood still.
+    const long before = server.streams("LeaseKeepAlive").requests;
+    Recorded<std::span<Answer>> first, second;
+    proxy.hold(support::Way::replies);
+    alice.backend().renew({&keep, 1}, first);
+    support::jump(200ms);
+    alice.backend().renew({&keep, 1}, second);
+    proxy.heal();
+    for (auto* call : {&first, &second}) {
+      alice.backend().help(call, in(support::patient), -1);
+      ASSERT_EQ(call->value.size(), 1U);
+      ASSERT_EQ(call->value[0].said, Said::yes);
+    }
+    shared = server.streams("LeaseKeepAlive").requests == before + 1;
+    if (shared) {
+      EXPECT_LE(second.value[0].ttl, 29800ms);
+    }
+  }
+  EXPECT_TRUE(shared);
+}
+
+}  // namespace
+}  // namespace holdfast

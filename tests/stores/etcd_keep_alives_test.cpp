@@ -143,6 +143,27 @@ TEST_F(EtcdKeepAlives, MoveToAnotherMemberWhenOneIsSilent) {
   EXPECT_EQ(talk.watches_closed, 0);
 }
 
+// It would be slower still.
+TEST_F(EtcdKeepAlives, DoNotAskASlowMemberTwiceForALease) {
+  Proxy slow(followers[0]->port());
+  Talk talk({slow.address()});
+  const auto lease = opened(talk);
+  const auto before = keep_alives_at(followers);
+  slow.hold(Way::replies);
+  const auto keep = [&] { return future_of(talk->keep(lease, deadline, Keeping::from_then_on)); };
+  const BootTime sent = BootClock::now();
+  auto first = keep(), second = keep();
+  const BootTime asked = BootClock::now();
+  slow.heal();
+  for (auto* each : {&first, &second}) {
+    const LeaseKept kept = each->get();
+    ASSERT_TRUE(kept.done());
+    EXPECT_GE(kept.sent, sent);
+    EXPECT_LE(kept.sent, asked);
+  }
+  EXPECT_EQ(keep_alives_at(followers).requests, before.requests + 1);
+}
+
 // The second is unanswered for longer than a stream may be silent, but the first is answered
 // meanwhile.
 TEST_F(EtcdKeepAlives, StayOnAStreamThatIsOnlySlow) {

@@ -101,14 +101,14 @@ Later<Result> Connection::carry(Request request, Method method, Read read, BootT
   co_return result;
 }
 
-Later<LeaseKept> Connection::keep(std::int64_t lease, BootTime deadline) {
+Later<LeaseKept> Connection::keep(std::int64_t lease, BootTime deadline, Keeping how) {
   LeaseKept kept;
   for (std::size_t attempts = 1;; ++attempts) {
     if (const Reply login = co_await log_in(deadline); !login.done()) {
       kept.problem = login.problem;
       break;
     }
-    kept = co_await keep_alives_.once(lease, deadline);
+    kept = co_await keep_alives_.once(lease, deadline, how);
     if (kept.done()) break;
     kept.problem = {Errc::unavailable, "too_slow", "no keep-alive was answered in time"};
     if (BootClock::now() >= deadline) break;
@@ -210,8 +210,8 @@ Later<Reply> Client::revoke(std::int64_t lease, BootTime deadline) {
       [](const pb::LeaseRevokeResponse&, Reply&) {}, deadline);
 }
 
-Later<LeaseKept> Client::keep(std::int64_t lease, BootTime deadline) {
-  return connection_->keep(lease, deadline);
+Later<LeaseKept> Client::keep(std::int64_t lease, BootTime deadline, Keeping how) {
+  return connection_->keep(lease, deadline, how);
 }
 
 Later<LeaseLeft> Client::time_left(std::int64_t lease, BootTime deadline) {

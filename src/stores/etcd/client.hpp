@@ -52,7 +52,7 @@ class Client {
   Later<Removed> remove(std::string key, std::string end, BootTime deadline);
   Later<LeaseGranted> grant(std::chrono::seconds ttl, BootTime deadline);
   Later<Reply> revoke(std::int64_t lease, BootTime deadline);
-  Later<LeaseKept> keep(std::int64_t lease, BootTime deadline);
+  Later<LeaseKept> keep(std::int64_t lease, BootTime deadline, Keeping how = Keeping::from_now_on);
   Later<LeaseLeft> time_left(std::int64_t lease, BootTime deadline);
   Later<Alarms> alarms(BootTime deadline);
   Later<Members> members(BootTime deadline);

@@ -64,7 +64,7 @@ class Connection {
   // Says it until it is answered, or its deadline has come.
   template <class Result, class Response, class Request, class Method, class Read>
   Later<Result> carry(Request request, Method method, Read read, BootTime deadline);
-  Later<LeaseKept> keep(std::int64_t lease, BootTime deadline);
+  Later<LeaseKept> keep(std::int64_t lease, BootTime deadline, Keeping how);
   Later<ServerStatus> status(std::size_t place, BootTime deadline);
 
   Member& current() noexcept;

@@ -19,6 +19,8 @@ Flow fail_at(Later<bool> limit, Pledge<LeaseKept> promise) {
   promise.answer({});
 }
 
+Flow pass_on(Later<LeaseKept> kept, Pledge<LeaseKept> promise) { promise.answer(co_await kept); }
+
 }  // namespace
 
 Lane::Lane(Connection& connection, KeepAlives& of)
@@ -28,13 +30,13 @@ Lane::Lane(Connection& connection, KeepAlives& of)
              }),
       all_(of) {}
 
-Later<LeaseKept> Lane::once(Member& member, std::int64_t lease, BootTime limit) {
+Later<LeaseKept> Lane::once(Member& member, std::int64_t lease) {
   const Pledge<LeaseKept> promise;
   const BootTime sent = BootClock::now();
   pb::LeaseKeepAliveRequest request;
   request.set_id(lease);
   const auto on = talk(member);
-  if (!on || !fail_at(connection_.pause(limit), promise).begun) return promise.later();
+  if (!on) return promise.later();
   bool listen = false;
   {
     const std::lock_guard lock(mutex_);
@@ -113,8 +115,42 @@ KeepAlives::KeepAlives(Connection& connection) : connection_(connection) {
   for (std::size_t i = 0; i < most_lanes; ++i) lanes_.emplace_back(connection, *this);
 }
 
-Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit) {
-  return choose().once(member(), lease, limit);
+Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit, Keeping how) {
+  const Pledge<LeaseKept> promise;
+  if (!fail_at(connection_.pause(limit), promise).begun) return promise.later();
+  if (how == Keeping::from_now_on) {
+    pass_on(choose().once(member(), lease), promise);
+    return promise.later();
+  }
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& all = under_way_[lease];
+    first = all.empty();
+    all.push_back(promise);
+  }
+  if (first && !ask(lease).begun) tell(lease, {});
+  return promise.later();
+}
+
+Flow KeepAlives::ask(std::int64_t lease) {
+  struct Told {
+    ~Told() { of.tell(lease, kept); }  // without memory, too: others wait for it
+    KeepAlives& of;
+    const std::int64_t lease;
+    LeaseKept kept{};
+  } told{*this, lease};
+  told.kept = co_await choose().once(member(), lease);
+}
+
+void KeepAlives::tell(std::int64_t lease, const LeaseKept& kept) noexcept {
+  decltype(under_way_)::node_type told;
+  {
+    const std::lock_guard lock(mutex_);
+    told = under_way_.extract(lease);
+  }
+  if (!told) return;
+  for (const auto& each : told.mapped()) each.answer(kept);
 }
 
 // The one with the least to do, or one more.

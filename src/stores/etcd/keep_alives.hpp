@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "stores/common/flow.hpp"
 #include "stores/etcd/streams.hpp"
@@ -23,7 +24,7 @@ class Lane final
   using Stream::end;
   using Stream::take_off;
   std::size_t unanswered() const noexcept { return unanswered_.load(std::memory_order_relaxed); }
-  Later<LeaseKept> once(Member& member, std::int64_t lease, BootTime limit);
+  Later<LeaseKept> once(Member& member, std::int64_t lease);
 
  private:
   struct Asked {
@@ -44,15 +45,20 @@ class Lane final
 
 // Keep-alives on many streams, because a member serves a stream one lease after another, and each
 // costs a follower a round trip to the leader. To the leader itself, if it is one of our members.
+//
+// A member that is slow is not asked for a lease again while it has not answered for it: it would
+// be slower still.
 class KeepAlives {
  public:
   explicit KeepAlives(Connection& connection);
-  Later<LeaseKept> once(std::int64_t lease, BootTime limit);
+  Later<LeaseKept> once(std::int64_t lease, BootTime limit, Keeping how);
   void leave(std::size_t place) noexcept;   // what is unanswered there goes elsewhere
   void saw(std::uint64_t term) noexcept;    // of raft: another may lead
   void silent(std::size_t place) noexcept;  // that member is
 
  private:
+  Flow ask(std::int64_t lease);
+  void tell(std::int64_t lease, const LeaseKept& kept) noexcept;
   Lane& choose() noexcept;
   Member& member();
   Flow find_leader(std::uint64_t term);
@@ -63,6 +69,7 @@ class KeepAlives {
   std::atomic<std::size_t> open_lanes_ = 1;
 
   std::mutex mutex_;
+  std::map<std::int64_t, std::vector<Pledge<LeaseKept>>> under_way_;  // by lease
   std::atomic<std::uint64_t> term_ = 0;
   std::optional<std::size_t> leader_;  // its place
   bool looking_ = false;               // for the leader

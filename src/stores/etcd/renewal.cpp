@@ -18,6 +18,7 @@ struct EtcdStore::Renewing {
   std::int64_t delay_lease = 0;  // 0: it has none
   std::int64_t created = 0;
   std::uint32_t weight = 0;  // to be lowered to; 0: not at all
+  BootTime began = BootClock::now();
   std::optional<Answer> answer{};
   LeaseKept kept{};
 };
@@ -79,7 +80,8 @@ void EtcdStore::begin_renewing(const Keep& keep, Renewing& one) {
 Later<bool> EtcdStore::renew_once(std::vector<Renewing>& all, BootTime deadline) {
   std::vector<std::pair<Renewing*, Later<LeaseKept>>> asked;
   for (Renewing& each : all)
-    if (!each.answer) asked.emplace_back(&each, client_.keep(each.lease, deadline));
+    if (!each.answer)
+      asked.emplace_back(&each, client_.keep(each.lease, deadline, Keeping::from_then_on));
   std::vector<Renewing*> kept;
   for (auto& [each, later] : asked) {
     each->kept = co_await later;
@@ -140,7 +142,9 @@ void EtcdStore::finish_renewing(Renewing& one, const Transacted& read, std::size
     one.answer.emplace();
     one.answer->said = Said::yes;
     one.answer->number = static_cast<std::uint64_t>(one.created);
-    one.answer->ttl = one.kept.ttl;
+    // The core counts from when it asked for this, and that may have been after it was sent.
+    const auto left = std::chrono::floor<Millis>(one.kept.sent + one.kept.ttl - one.began);
+    one.answer->ttl = std::min<Millis>(left, one.kept.ttl);
   } else {
     one.kept.problem = {Errc::unavailable, "leader_changed",
                         "etcd is choosing another leader: a keep-alive does not count yet"};

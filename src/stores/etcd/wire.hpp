@@ -69,6 +69,8 @@ struct LeaseGranted : Reply {
   std::int64_t lease = 0;  // we choose it, so it is known of one that may have been granted, too
   std::chrono::seconds ttl{};
 };
+// Whether a keep-alive that was sent before, and is not answered yet, will do.
+enum class Keeping : std::uint8_t { from_now_on, from_then_on };
 struct LeaseKept : Reply {
   BootTime sent;
   std::chrono::seconds ttl{};  // 0: it is gone
