@@ -70,6 +70,30 @@ TEST_F(CourierTest, TheFirstAnswerCounts) {
   EXPECT_EQ(call.times, 1);
 }
 
+TEST_F(CourierTest, AListingHasUntilTheDeadlineThatItWasGivenLast) {
+  Recorded<Listing> call;
+  const auto ticket = open(call, 10s);
+  call.on_page = [](std::uint64_t) { return in(100s); };
+  ticket->looked_at(5);
+  support::jump(50s);
+  courier.help(nullptr, BootClock::now(), -1);
+  EXPECT_FALSE(call.finished());
+  support::jump(60s);
+  courier.help(nullptr, BootClock::now(), -1);
+  ASSERT_TRUE(call.finished());
+  EXPECT_EQ(call.value.problem.reason, "too_slow");
+  EXPECT_EQ(ticket->looked_at(6), BootTime());
+}
+
+TEST_F(CourierTest, AListingThatNobodyWaitsForEnds) {
+  Recorded<Listing> call;
+  const auto ticket = open(call);
+  call.on_page = [](std::uint64_t) { return BootTime(); };
+  ticket->looked_at(5);
+  courier.help(nullptr, BootClock::now(), -1);
+  EXPECT_TRUE(ticket->answered());
+}
+
 TEST_F(CourierTest, AtItsDeadlineItIsUnknownIfItWasSent) {
   Recorded<Answer> sent;
   Recorded<Answer> kept;

@@ -169,11 +169,15 @@ class Client {
   // With each page passes more time than the whole call has at first.
   Listing list_slowly(std::string_view prefix = {}) {
     Recorded<Listing> call;
-    call.on_page = [](std::uint64_t) {
+    int pages = 0;
+    call.on_page = [&](std::uint64_t) {
+      ++pages;
       support::jump(2 * support::patient);
       return in(support::patient);
     };
-    return list(prefix, call);
+    Listing listing = list(prefix, call);
+    EXPECT_GT(pages, 1);
+    return listing;
   }
   Cell add(const Add& add) {
     return cell([&](auto& call) { backend_->cells()->add(add, call); });
