@@ -60,6 +60,10 @@ Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
                                          "the server's transaction number has more than 53 bits"});
       co_return co_await give_up(entry, std::move(answer));
     }
+    if (went_back(place)) {
+      Answer answer = refused(Said::no, zookeeper::went_back());
+      co_return co_await give_up(entry, std::move(answer));
+    }
     const Line line(listed.names, layout_);
     const Verdict verdict = judge(line, place.child);
     switch (verdict.what) {
@@ -132,6 +136,7 @@ Task<Outcome> OwnClaims::line_up(Entry& entry, const AskJob& job,
     at.shape = job.shape;
     at.number = made.stat.czxid;
     at.stamp_ms = made.stat.ctime;
+    note_number(at);
     guard_later(entry);
   });
   if (!settled) listed.rc = ZSESSIONEXPIRED;
@@ -164,8 +169,9 @@ Task<int> OwnClaims::find_again(Entry& entry, std::shared_ptr<Session> session) 
   const bool settled = settle(entry, session, [&](Place& at) {
     at.doubtful = false;
     if (!child) {
+      const bool was_held = at.standing == Standing::held || at.standing == Standing::ended;
       at.node_is_gone();
-      at.standing = at.standing == Standing::held ? Standing::ended : Standing::absent;
+      at.standing = was_held ? Standing::ended : Standing::absent;
       return;
     }
     at.session = session;
@@ -173,6 +179,7 @@ Task<int> OwnClaims::find_again(Entry& entry, std::shared_ptr<Session> session) 
     at.shape = child->shape;
     if (at.number == 0) at.number = seen.stat.czxid;
     if (at.stamp_ms == 0) at.stamp_ms = seen.stat.ctime;
+    note_number(at);
     guard_later(entry);
   });
   co_return settled ? listed.rc : ZSESSIONEXPIRED;

@@ -74,7 +74,7 @@ void CellFolder::get(std::string_view name, Courier::Ticket<Cell> ticket) {
 
 Flow CellFolder::change(std::string path, bool expires, Change change,
                         Courier::Ticket<Cell> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();
     if (!session) co_return ticket->answer(failed(Said::no, problem));
@@ -110,7 +110,7 @@ Flow CellFolder::change(std::string path, bool expires, Change change,
 }
 
 Flow CellFolder::read(std::string path, Courier::Ticket<Cell> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();
     if (!session) co_return ticket->answer(failed(Said::no, problem));

@@ -77,8 +77,9 @@ bool Keeper::connected() noexcept {
 
 // ── the session's life ───────────────────────────────────────────────────────────────────────────
 
-// On a thread of its own: to resolve a name may take long, and a call only starts.
-void Keeper::open() {
+// On a thread of its own: to resolve a name may take long, and a call only starts. So may the end
+// of those before, which are about to resolve it, too.
+void Keeper::open(std::vector<std::shared_ptr<Session>> over) {
   end_opening();  // There was no session.
   auto session = std::make_shared<Session>(options_, static_cast<Audience&>(*this));
   {
@@ -92,7 +93,10 @@ void Keeper::open() {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = 0;
   try {
-    opening_ = std::thread([this, session] { opened(session, session->open()); });
+    opening_ = std::thread([this, session, over = std::move(over)] {
+      for (const auto& each : over) each->close();
+      opened(session, session->open());
+    });
   } catch (const std::system_error&) {
     error = EAGAIN;
   } catch (const std::bad_alloc&) {
@@ -117,30 +121,66 @@ void Keeper::opened(const std::shared_ptr<Session>& session, int error) noexcept
 }
 
 void Keeper::connected(Session& session) noexcept {
-  const std::shared_ptr<Session> now = present();
-  if (now.get() != &session) return;
+  std::shared_ptr<Session> now;
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_.get() != &session) return;
+    hopeless_at_ = BootTime::max();
+    now = session_;
+  }
   courier_.tick_at(BootTime());
   admit(now, {});
 }
 
 void Keeper::disconnected(Session& session) noexcept {
-  if (present().get() == &session) doubt();
+  const BootTime hopeless_at = BootClock::now() + std::max(session.timeout(), options_.session);
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_.get() != &session) return;
+    hopeless_at_ = hopeless_at;
+  }
+  doubt();
+  courier_.tick_at(hopeless_at);
 }
 
 // What was held is told lost before a new session can prove itself alive: its proof is not theirs.
 void Keeper::ended(Session& session, int rc) noexcept {
+  const bool expired = rc == ZSESSIONEXPIRED;
+  if (!let_go(session, expired)) return;
+  tenants_.evict(true);
+  courier_.tick_at(BootTime());
+  if (!expired) admit(nullptr, said([&] { return problem_of(rc); }));
+}
+
+// `wanted`: whoever waits gets another. False if it was let go before.
+bool Keeper::let_go(const Session& session, bool wanted) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (session_.get() != &session) return false;
+  ended_.push_back(std::move(session_));
+  session_.reset();
+  wanted_ = wanted && !waiting_.empty();
+  doubted_ = false;
+  told_ = {};
+  hopeless_at_ = BootTime::max();
+  return true;
+}
+
+BootTime Keeper::tick_hope(BootTime now) noexcept {
+  std::shared_ptr<Session> lost;
   {
     const std::lock_guard lock(mutex_);
-    if (session_.get() != &session) return;
-    ended_.push_back(std::move(session_));
-    session_.reset();
-    wanted_ = rc == ZSESSIONEXPIRED && !waiting_.empty();
-    doubted_ = false;
-    told_ = {};
+    if (now < hopeless_at_) return hopeless_at_;
+    lost = session_;
   }
-  tenants_.evict();
-  courier_.tick_at(BootTime());
-  if (rc != ZSESSIONEXPIRED) admit(nullptr, said([&] { return problem_of(rc); }));
+  if (!lost || lost->connected() || !let_go(*lost, true)) return BootTime::max();
+  lost->abandon();
+  tenants_.evict(false);
+  return BootTime::max();
+}
+
+Problem Keeper::unreachable() {
+  const std::lock_guard lock(mutex_);
+  return zookeeper::unreachable(options_, hopeless_at_ != BootTime::max());
 }
 
 void Keeper::changed(Session& session, const std::string& path, bool deleted) noexcept {
@@ -187,6 +227,7 @@ void Keeper::doubt() noexcept {
 void Keeper::depended_on() noexcept { courier_.tick_at(BootClock::now() + options_.session / 6); }
 
 BootTime Keeper::tick(BootTime now) noexcept try {
+  const BootTime hopeless_at = tick_hope(now);
   std::vector<std::shared_ptr<Session>> over;
   bool needed = false;
   {
@@ -194,10 +235,13 @@ BootTime Keeper::tick(BootTime now) noexcept try {
     if (!ended_.empty()) over.swap(ended_);
     needed = wanted_ && !closed_;
   }
-  for (const auto& session : over) session->close();
   if (const auto session = present(); session && session->connected()) end_opening();
-  if (needed) open();
-  return tick_proof(now);
+  if (needed) {
+    open(std::move(over));
+  } else {
+    for (const auto& session : over) session->close();
+  }
+  return std::min(hopeless_at, tick_proof(now));
 } catch (const std::bad_alloc&) {
   return now + Millis(100);
 }

@@ -4,6 +4,10 @@
 // answers to writes and to sync, which go through the leader. While anything depends on it, a sync
 // is sent every sixth of its timeout. Pings and reads are answered by a server that the others have
 // long given up, and count for nothing.
+//
+// One that was not connected for as long as its timeout holds nothing any more, and is given up.
+// The server may be down; or it came back with less than the session has seen, and then it refuses
+// the session for ever without saying why. A new session shows which of the two it is.
 #pragma once
 
 #include <coroutine>
@@ -22,7 +26,8 @@ namespace holdfast::stores::zookeeper {
 // Who has something in the session.
 struct Tenants {
   virtual bool depend() noexcept = 0;  // on the session's life
-  virtual void evict() noexcept = 0;   // it is over, with all that was made in it
+  // It is over. `told`: by the server, so all that was made in it is gone.
+  virtual void evict(bool told) noexcept = 0;
   virtual void changed(const std::string& path, bool deleted) noexcept = 0;
   virtual void prove(Session& session) noexcept = 0;  // every sixth of its timeout, if they depend
 
@@ -58,6 +63,7 @@ class Keeper final : Audience {
   std::shared_ptr<Session> present() noexcept;  // connected or not; null: there is none
   bool connected() noexcept;
   void depended_on() noexcept;  // from now on it must be proven
+  Problem unreachable();        // what to say if there is no session in time
   BootTime tick(BootTime now) noexcept;
 
  private:
@@ -67,10 +73,12 @@ class Keeper final : Audience {
   };
   bool enter(Entrance& entrance) noexcept;
   bool wait(Entrance& entrance, std::coroutine_handle<> waiting);
-  void open();
+  void open(std::vector<std::shared_ptr<Session>> over);  // which are closed first
   void end_opening() noexcept;
   void opened(const std::shared_ptr<Session>& session, int error) noexcept;
   void admit(const std::shared_ptr<Session>& session, const Problem& problem) noexcept;
+  bool let_go(const Session& session, bool wanted) noexcept;
+  BootTime tick_hope(BootTime now) noexcept;
   void doubt() noexcept;
   BootTime tick_proof(BootTime now);
   void sync(const std::shared_ptr<Session>& session);
@@ -92,6 +100,7 @@ class Keeper final : Audience {
   std::vector<Waiting> waiting_;
   BootTime told_;  // the proof that was told last
   BootTime sync_due_;
+  BootTime hopeless_at_ = BootTime::max();  // it is not connected, and given up then
   bool syncing_ = false;
   bool wanted_ = false;  // there is none, and somebody waits for one
   bool doubted_ = false;

@@ -1,5 +1,6 @@
 #include "stores/zookeeper/own_claims.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "stores/zookeeper/trouble.hpp"
@@ -17,7 +18,7 @@ void OwnClaims::ask(const Ask& ask, Courier::Ticket<Answer> ticket) {
   if (!folder)
     return ticket->answer(refused(
         Said::no, {Errc::invalid, "name", "in a dialect a name is a path: write part/part"}));
-  if (!keeper_.connected()) ticket->trouble(unreachable(options_));
+  if (!keeper_.connected()) ticket->trouble(keeper_.unreachable());
   std::shared_ptr<Entry> entry;
   {
     const std::lock_guard lock(mutex_);
@@ -141,6 +142,15 @@ void OwnClaims::withdraw(const ClaimId& claim, Millis ttl) {
   withdrawn_[claim] = now + ttl;
 }
 
+void OwnClaims::note_number(const Place& place) noexcept {
+  highest_ = std::max(highest_, place.number);
+}
+
+bool OwnClaims::went_back(const Place& place) {
+  const std::lock_guard lock(mutex_);
+  return place.number != 0 && place.number <= forgotten_below_;
+}
+
 // ── events ───────────────────────────────────────────────────────────────────────────────────────
 
 bool OwnClaims::depend() noexcept {
@@ -150,14 +160,17 @@ bool OwnClaims::depend() noexcept {
 
 // Told under the mutex: an answer that is given under it comes before, and what comes after sees
 // that the session is over.
-void OwnClaims::evict() noexcept {
+void OwnClaims::evict(bool told) noexcept {
   const std::lock_guard lock(mutex_);
   watches_.clear();
   unguarded_.clear();
+  forgotten_below_ = highest_;
   for (const auto& known : entries_) {
     const auto entry = known.second;
     const Standing was = entry->place.standing;
+    const bool may_be_there = !told && (entry->place.doubtful || !entry->place.child.empty());
     entry->place.node_is_gone();
+    entry->place.doubtful = may_be_there;
     entry->place.standing = Standing::absent;
     if (was == Standing::held) {
       entry->place.standing = Standing::ended;

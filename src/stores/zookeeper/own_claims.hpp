@@ -37,7 +37,7 @@ class OwnClaims final : public Tenants {
   BootTime tick(BootTime now) noexcept;
 
   bool depend() noexcept override;
-  void evict() noexcept override;
+  void evict(bool told) noexcept override;
   void changed(const std::string& path, bool deleted) noexcept override;
   void prove(Session& session) noexcept override;
 
@@ -66,6 +66,9 @@ class OwnClaims final : public Tenants {
   }
   bool is_withdrawn(const ClaimId& claim);
   void withdraw(const ClaimId& claim, Millis ttl);
+
+  void note_number(const Place& place) noexcept;  // under the mutex
+  bool went_back(const Place& place);
 
   // Asking.
   Task<std::optional<Answer>> ask(Entry& entry, AskJob& job);
@@ -130,6 +133,9 @@ class OwnClaims final : public Tenants {
   std::unordered_map<ClaimId, std::shared_ptr<Entry>, Hash> entries_;
   std::unordered_map<ClaimId, BootTime, Hash> withdrawn_;  // a late ask is refused until then
   std::multimap<std::string, ClaimId, std::less<>> watches_;
+  // Numbers of grants: the highest so far, and the highest that a session of before has seen. In
+  // the present session each is higher than that, or the servers have forgotten something.
+  std::int64_t highest_ = 0, forgotten_below_ = 0;
   std::deque<std::pair<BootTime, ClaimId>> unguarded_;  // whose own node is to be watched then
 };
 

@@ -17,7 +17,7 @@ Problem not_a_path() { return {Errc::invalid, "name", "in a dialect a name is a 
 // A server may be behind the others, and what is told is to show what was done before: all of it is
 // read behind a sync, which nothing waits for until the end.
 Flow Registry::tell_holders(std::string of, bool of_one, Courier::Ticket<Listing> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   const std::string folder = of_one ? layout_.lock(of).value_or("") : paths_.locks();
   for (;;) {
     Listing listing;
@@ -96,7 +96,7 @@ Task<int> Registry::list_some(std::vector<std::string> names, std::shared_ptr<Se
 }
 
 Flow Registry::revoke(std::string name, bool now, Courier::Ticket<Answer> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   const std::string folder = layout_.lock(name).value_or("");
   if (folder.empty() || (options_.dialect == Dialect::kazoo && !now)) {
     Answer answer = refused(

@@ -80,8 +80,9 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  int open() noexcept;    // resolves names, so it may take long; 0, or an errno
-  void close() noexcept;  // ends it at the server; not on a thread of the library
+  int open() noexcept;                // resolves names, so it may take long; 0, or an errno
+  void close() noexcept;              // ends it at the server; not on a thread of the library
+  void abandon() noexcept { end(); }  // it counts as over, whatever the server has of it
 
   bool connected() const noexcept { return connected_.load(std::memory_order_acquire); }
   bool over() const noexcept { return over_.load(std::memory_order_acquire); }

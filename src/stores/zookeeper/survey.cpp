@@ -25,7 +25,7 @@ std::string in_ms(Millis time) { return std::to_string(time.count()) + " ms"; }
 }  // namespace
 
 Flow ZooKeeperStore::state_guarantees(Courier::Ticket<Promise> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   const auto [session, problem] = co_await keeper_.session();
   Promise promise;
   promise.problem = problem;
@@ -61,7 +61,7 @@ Flow ZooKeeperStore::state_guarantees(Courier::Ticket<Promise> ticket) {
 }
 
 Flow ZooKeeperStore::state_facts(Courier::Ticket<Inspection> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   const auto [session, problem] = co_await keeper_.session();
   Inspection inspection;
   inspection.problem = problem;
@@ -83,7 +83,7 @@ Flow ZooKeeperStore::state_facts(Courier::Ticket<Inspection> ticket) {
 
 // Makes the folders, so that whoever has fewer rights finds them.
 Flow ZooKeeperStore::make_folders(Courier::Ticket<Answer> ticket) {
-  ticket->trouble(unreachable(options_));
+  ticket->trouble(keeper_.unreachable());
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();
     if (!session) co_return ticket->answer(refused(Said::no, problem));

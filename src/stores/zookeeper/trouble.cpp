@@ -33,8 +33,19 @@ Problem problem_of(int rc, const std::string& path) {
   }
 }
 
-Problem unreachable(const Options& options) {
-  return {Errc::unavailable, "unreachable", "no session with a server of " + options.servers};
+Problem unreachable(const Options& options, bool had_session) {
+  std::string text = "no session with a server of " + options.servers;
+  if (had_session)
+    text += "; if it came back empty or with a backup, a new session is made after " +
+            std::to_string(options.session.count()) + " ms without a connection";
+  return {Errc::unavailable, "unreachable", std::move(text)};
+}
+
+Problem went_back() {
+  return {Errc::corrupt, "fencing_regressed",
+          "ZooKeeper has gone back to an earlier state, as after a restored backup or an empty "
+          "disk: its tokens would not grow. Give it the newer data, or start this process again if "
+          "nothing checks tokens"};
 }
 
 Problem not_opened(const Options& options, int error) {

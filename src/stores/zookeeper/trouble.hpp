@@ -7,7 +7,8 @@
 namespace holdfast::stores::zookeeper {
 
 Problem problem_of(int rc, const std::string& path = {});  // what a server or the library answered
-Problem unreachable(const Options& options);
+Problem unreachable(const Options& options, bool had_session);
+Problem went_back();
 Problem not_opened(const Options& options, int error);
 Problem too_short(Millis session, const Options& options);
 Problem closing();
