@@ -41,11 +41,9 @@ EtcdServer::Streams keep_alives_at(const Nodes& nodes) {
 
 class EtcdKeepAlives : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    cluster_ = std::make_unique<EtcdCluster>(steady, Links::proxied);
-    cluster_->delay(2ms);
-  }
+  static void SetUpTestSuite() { cluster_ = std::make_unique<EtcdCluster>(steady, Links::proxied); }
   static void TearDownTestSuite() { cluster_.reset(); }
+  EtcdKeepAlives() { cluster.delay(2ms); }
   ~EtcdKeepAlives() override { cluster.heal(); }
 
   std::vector<std::int64_t> granted(Talk& talk, int count) const {
@@ -73,6 +71,15 @@ class EtcdKeepAlives : public testing::Test {
     return leases.front();
   }
 
+  // The first of them makes it ask who leads.
+  bool reach_the_leader(Talk& talk, std::int64_t lease) const {
+    return eventually([&] {
+      talk.pass(200ms);
+      const auto before = keep_alives_at({&leader});
+      return kept(talk, {lease}) == 1 && keep_alives_at({&leader}).requests > before.requests;
+    });
+  }
+
   EtcdCluster& cluster = *cluster_;
   Nodes followers = cluster.followers();
   EtcdServer& leader = cluster.leader();
@@ -93,16 +100,25 @@ TEST_F(EtcdKeepAlives, GoOnManyStreamsWhereOnlyFollowersAreKnown) {
 TEST_F(EtcdKeepAlives, GoToTheLeaderWhereItIsKnown) {
   Talk talk({followers[0]->address(), followers[1]->address(), leader.address()});
   const auto leases = granted(talk, scaled(300));
-  // The first of them makes it ask who leads.
-  ASSERT_TRUE(eventually([&] {
-    const auto before = keep_alives_at({&leader});
-    return kept(talk, {leases.front()}) == 1 &&
-           keep_alives_at({&leader}).requests > before.requests;
-  }));
+  ASSERT_TRUE(reach_the_leader(talk, leases.front()));
   const auto at_leader = keep_alives_at({&leader}), elsewhere = keep_alives_at(followers);
   EXPECT_EQ(kept(talk, leases), leases.size());
   EXPECT_EQ(keep_alives_at({&leader}).requests, at_leader.requests + std::ssize(leases));
   EXPECT_EQ(keep_alives_at(followers).requests, elsewhere.requests);
+}
+
+TEST_F(EtcdKeepAlives, GoToTheLeaderWhenItIsFoundLater) {
+  Proxy door(leader.port());
+  Talk talk({followers[0]->address(), followers[1]->address(), door.address()});
+  const auto lease = granted(talk, 1).front();
+  door.refuse();
+  const long before = followers[0]->streams("Status").begun;
+  ASSERT_TRUE(eventually([&] {
+    talk.pass(500ms);
+    return kept(talk, {lease}) == 1 && followers[0]->streams("Status").begun > before + 1;
+  })) << "they ask only once who leads";
+  door.heal();
+  EXPECT_TRUE(reach_the_leader(talk, lease));
 }
 
 // What followers pass on to the leader is held; all else goes on.
@@ -110,7 +126,7 @@ TEST_F(EtcdKeepAlives, BreakNoWatchWhenTheyAreSlow) {
   Talk talk(addresses_of(followers));
   const auto lease = opened(talk);
   const auto before = keep_alives_at(followers);
-  cluster.hold_those("POST /leases");
+  cluster.hold_from("POST /leases");
   const auto late = future_of(talk->keep(lease, deadline));
   ASSERT_TRUE(eventually([&] {
     talk.pass(200ms);

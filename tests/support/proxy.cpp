@@ -41,7 +41,7 @@ struct Connection {
   Descriptor server;
   std::array<Lane, 2> lanes{Lane{&client, &server}, Lane{&server, &client}};  // by Way
   std::string opening{};  // the first piece of requests
-  bool marked = false;    // it sent what is held
+  bool held = false;      // it sent what is held
   bool dead = false;
 };
 
@@ -55,7 +55,8 @@ struct Cut {
 // All that heal() undoes.
 struct Weather {
   std::array<bool, 2> held{};              // by Way
-  std::optional<std::string> held_text{};  // in a request: both ways of its connection
+  std::optional<std::string> held_text{};  // in an opening: both ways of its connection
+  std::optional<std::string> held_from{};  // in any request: likewise, from then on
   Millis delay{0};
   bool trickle = false;
   bool refuses = false;
@@ -88,7 +89,7 @@ class Proxy::Traffic {
     if (weather.refuses) listener_.welcome();
     weather = {};
     for (auto& connection : connections_) {
-      connection.marked = false;
+      connection.held = false;
       for (auto& lane : connection.lanes) lane.until_cut.reset();
     }
   }
@@ -127,7 +128,7 @@ class Proxy::Traffic {
 
   bool is_held(const Connection& connection, std::size_t way) const {
     const auto& text = weather.held_text;
-    return weather.held[way] || connection.marked ||
+    return weather.held[way] || connection.held ||
            (text && connection.opening.find(*text) != std::string::npos);
   }
 
@@ -197,8 +198,8 @@ class Proxy::Traffic {
       std::string piece(bytes, static_cast<std::size_t>(count));
       if (static_cast<Way>(way) == Way::requests) {
         if (connection.opening.empty()) connection.opening = piece = rewritten(piece);
-        const auto& text = weather.held_text;
-        connection.marked |= text && piece.find(*text) != std::string::npos;
+        const auto& text = weather.held_from;
+        connection.held |= text && piece.find(*text) != std::string::npos;
         look_for_cut(connection, piece);
       }
       lane.pieces.push_back({Clock::now() + weather.delay, piece});
@@ -308,6 +309,10 @@ void Proxy::hold() {
 
 void Proxy::hold_those(const std::string& text) {
   inside([&] { traffic_->weather.held_text = text; });
+}
+
+void Proxy::hold_from(const std::string& text) {
+  inside([&] { traffic_->weather.held_from = text; });
 }
 
 void Proxy::release(Way way) {

@@ -37,8 +37,8 @@ class Proxy {
   // Each stays until heal().
   void hold(Way way);  // what is under way stays here, and comes after all with heal()
   void hold();         // both ways: connections open, and then there is silence
-  void hold_those(const std::string& text);  // both ways, if they begin with a piece that contains
-                                             // the text, or send one from now on
+  void hold_those(const std::string& text);  // both ways, if their first piece contains the text
+  void hold_from(const std::string& text);   // both ways, from the next request that contains it on
   void release(Way way);                     // what hold(way) did, and nothing else
   void delay(Millis each);                   // of every piece, either way
   void trickle();                            // one byte at a time

@@ -119,7 +119,7 @@ Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit, Keeping ho
   const Pledge<LeaseKept> promise;
   if (!fail_at(connection_.pause(limit), promise).begun) return promise.later();
   if (how == Keeping::from_now_on) {
-    pass_on(choose().once(member(), lease), promise);
+    if (!pass_on(choose().once(member(), lease), promise).begun) promise.answer({});
     return promise.later();
   }
   bool first = false;
@@ -165,13 +165,14 @@ Lane& KeepAlives::choose() noexcept {
 }
 
 Member& KeepAlives::member() {
+  const BootTime now = BootClock::now();
   std::uint64_t term = 0;
   bool look = false;
   std::size_t place = connection_.current().place;
   {
     const std::lock_guard lock(mutex_);
     term = term_;
-    look = connection_.members() > 1 && !looking_ && !looked_;
+    look = connection_.members() > 1 && !looking_ && look_from_ <= now;
     looking_ |= look;
     place = leader_ ? *leader_ : place + left_;
   }
@@ -189,8 +190,10 @@ Flow KeepAlives::find_leader(std::uint64_t term) {
     asked.push_back(connection_.status(place, deadline));
   std::optional<std::size_t> leader;
   std::uint64_t newest = term;
+  bool all_follow = true;  // and whom they follow is none of them
   for (std::size_t place = 0; place < asked.size(); ++place) {
     const ServerStatus status = co_await asked[place];
+    all_follow &= status.done() && status.follows;
     if (!status.done() || status.term < newest) continue;
     if (status.term > newest) leader.reset();
     newest = status.term;
@@ -202,7 +205,7 @@ Flow KeepAlives::find_leader(std::uint64_t term) {
     looking_ = false;
     if (newest < term_) co_return;  // another was chosen meanwhile
     term_ = newest;
-    looked_ = true;
+    look_from_ = leader || all_follow ? BootTime::max() : BootClock::now() + longest_silence;
     moved = leader && leader_ != leader;
     leader_ = leader;
   }
@@ -216,7 +219,7 @@ void KeepAlives::saw(std::uint64_t term) noexcept {
     if (term <= term_) return;
     const bool first = term_ == 0;
     term_ = term;
-    looked_ = false;
+    look_from_ = {};
     leader_.reset();
     if (first) return;
   }
@@ -229,7 +232,7 @@ void KeepAlives::silent(std::size_t place) noexcept {
   const std::lock_guard lock(mutex_);
   if (leader_ == place) {
     leader_.reset();
-    looked_ = false;
+    look_from_ = {};
   }
   if ((current + left_) % members == place) left_ = (left_ + 1) % members;
 }

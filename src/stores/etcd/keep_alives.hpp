@@ -73,7 +73,7 @@ class KeepAlives {
   std::atomic<std::uint64_t> term_ = 0;
   std::optional<std::size_t> leader_;  // its place
   bool looking_ = false;               // for the leader
-  bool looked_ = false;                // in this term
+  BootTime look_from_{};               // then; never: all members know who leads
   std::size_t left_ = 0;               // how often a member was silent: the next one is asked
 };
 

@@ -104,9 +104,9 @@ void EtcdCluster::delay(Millis each) {
   for (const auto& door : doors_) door->delay(each);
 }
 
-void EtcdCluster::hold_those(const std::string& text) {
+void EtcdCluster::hold_from(const std::string& text) {
   need_doors();
-  for (const auto& door : doors_) door->hold_those(text);
+  for (const auto& door : doors_) door->hold_from(text);
 }
 
 // Both ends call each other: what they say in answer to a call is a message, too.

@@ -23,8 +23,8 @@ class EtcdCluster {
 
   // With Links::proxied. Each stays until heal().
   void cut(const EtcdServer& node);
-  void delay(Millis each);                   // of what goes between the members, either way
-  void hold_those(const std::string& text);  // connections between them, as Proxy does
+  void delay(Millis each);                  // of what goes between the members, either way
+  void hold_from(const std::string& text);  // connections between them, as Proxy does
   void heal();
 
   bool agreed();  // all that run serve, and know the same leader
