@@ -1,8 +1,8 @@
 // What `init` does. A store needs nothing before its first use, because the scripts come with the
-// first connection. Init::as_new marks the servers for the amnesia guard: after FLUSHALL or an
-// empty restart a marker would let a second holder in, so it is refused while anything tells of a
-// holder: another connection of holdfast, or a lock. Only masters are looked at, for whoever holds
-// a lock renews it at its master.
+// first connection: it is only looked whether it serves. Init::as_new marks the servers for the
+// amnesia guard: after FLUSHALL or an empty restart a marker would let a second holder in, so it is
+// refused while anything tells of a holder: another connection of holdfast, or a lock. Only masters
+// are looked at, for whoever holds a lock renews it at its master.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -49,16 +49,23 @@ Problem in_use(const std::string& what) {
               "connected cannot be seen"};
 }
 
-// ── other connections ────────────────────────────────────────────────────────────────────────────
-
-struct Presence final : Whole<Answer> {
+struct Round final : Whole<Answer> {
   using Whole::Whole;
   void conclude() override {
     if (failed()) result.said = Said::no;
   }
 };
 
-class Connections final : public Part<Presence> {
+class Ping final : public Part<Round> {
+ public:
+  using Part::Part;
+  void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
+  void read(const Reply&) override {}
+};
+
+// ── other connections ────────────────────────────────────────────────────────────────────────────
+
+class Connections final : public Part<Round> {
  public:
   using Part::Part;
   void write(std::string& out, const Link&) override {
@@ -198,9 +205,10 @@ void look_for_locks(RedisStore& store, Pending<Answer>& call) noexcept try {
 
 // Without a guard there is nothing to mark.
 void RedisStore::init(Init what, Pending<Answer>& call) noexcept try {
-  if (what == Init::missing || !setting().guard) return call.done({});
+  if (what == Init::missing || !setting().guard)
+    return ask_each<Ping>(std::make_shared<Round>(*this, call));
   ask_each<Connections>(
-      std::make_shared<Presence>(*this, then<Answer>(call, [&](Answer answer) noexcept {
+      std::make_shared<Round>(*this, then<Answer>(call, [&](Answer answer) noexcept {
         if (answer.said != Said::yes) return call.done(std::move(answer));
         look_for_locks(*this, call);
       })));
