@@ -58,7 +58,7 @@ class Request {
                             Started<Swap, Cell>,                                         //
                             Started<Get, Cell>,                                          //
                             Started<StateGuarantees, Promise>,                           //
-                            Started<CreateMissing, Answer>,                                       //
+                            Started<CreateMissing, Answer>,                              //
                             Started<Inspect, Inspection>>;
 
   explicit Request(Work started);
