@@ -9,8 +9,6 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-constexpr std::int64_t number_limit = std::int64_t(1) << 53;
-
 std::optional<Millis> read_timeout(std::string_view text) {
   Millis::rep count = 0;
   const char* const end = text.data() + text.size();
@@ -55,13 +53,8 @@ Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
     }
     if (listed.rc != ZOK && listed.rc != ZNONODE)
       co_return failed(place, problem_of(listed.rc, entry.folder));
-    if (place.number >= number_limit) {
-      Answer answer = refused(Said::no, {Errc::corrupt, "number",
-                                         "the server's transaction number has more than 53 bits"});
-      co_return co_await give_up(entry, std::move(answer));
-    }
-    if (went_back(place)) {
-      Answer answer = refused(Said::no, zookeeper::went_back());
+    if (Problem wrong = fault_of_number(place); wrong.errc != Errc{}) {
+      Answer answer = refused(Said::no, std::move(wrong));
       co_return co_await give_up(entry, std::move(answer));
     }
     const Line line(listed.names, layout_);

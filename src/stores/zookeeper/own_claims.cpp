@@ -6,6 +6,11 @@
 #include "stores/zookeeper/trouble.hpp"
 
 namespace holdfast::stores::zookeeper {
+namespace {
+
+constexpr std::int64_t number_limit = std::int64_t(1) << 53;
+
+}  // namespace
 
 // ── calls ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -146,9 +151,12 @@ void OwnClaims::note_number(const Place& place) noexcept {
   highest_ = std::max(highest_, place.number);
 }
 
-bool OwnClaims::went_back(const Place& place) {
+Problem OwnClaims::fault_of_number(const Place& place) {
   const std::lock_guard lock(mutex_);
-  return place.number != 0 && place.number <= forgotten_below_;
+  if (place.number >= number_limit)
+    return {Errc::corrupt, "number", "the server's transaction number has more than 53 bits"};
+  if (place.number != 0 && place.number <= forgotten_below_) return went_back();
+  return {};
 }
 
 // ── events ───────────────────────────────────────────────────────────────────────────────────────

@@ -68,7 +68,7 @@ class OwnClaims final : public Tenants {
   void withdraw(const ClaimId& claim, Millis ttl);
 
   void note_number(const Place& place) noexcept;  // under the mutex
-  bool went_back(const Place& place);
+  Problem fault_of_number(const Place& place);    // errc 0: it may be that of a grant
 
   // Asking.
   Task<std::optional<Answer>> ask(Entry& entry, AskJob& job);
