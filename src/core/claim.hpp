@@ -74,7 +74,7 @@ struct Claim : Link<OfGate>, Link<OfOutbox> {
   BootTime granted_at;
   BootTime until = never;    // when lost() fires; `margin` before the end
   BootTime next_at = never;  // next renewal, ask or drop
-  BootTime ends_at = never;  // lost: let go at the latest. owed: forgiven
+  BootTime ends_at = never;  // lost: let go at the latest. owed: forgiven, unless it is doubtful
 
   List<Hold, OfClaim> holds;
 

@@ -130,7 +130,7 @@ void Gate::tick(const Moment& moment, Orders& orders) {
   }
   for (Claim* claim = owed_.front(); claim;) {
     Claim* next = owed_.next(*claim);
-    if (claim->ends_at <= moment.now) {
+    if (claim->ends_at <= moment.now && !claim->drop.doubtful) {
       retire(*claim);  // its ttl has passed: the store has forgotten it
     } else if (claim->next_at <= moment.now && !claim->dropping) {
       order(*claim, Claim::Order::drop);
@@ -160,7 +160,7 @@ BootTime Gate::next_tick() const noexcept {
     }
   }
   for (Claim* claim = owed_.front(); claim; claim = owed_.next(*claim)) {
-    next = std::min(next, claim->ends_at);
+    if (!claim->drop.doubtful) next = std::min(next, claim->ends_at);
     if (!claim->dropping) next = std::min(next, claim->next_at);
   }
   return next;

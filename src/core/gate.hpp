@@ -109,6 +109,8 @@ class Gate {
  protected:
   virtual Claim* make_claim() noexcept = 0;  // with its attempt; null: no memory
   virtual void end_claim(Claim* claim) noexcept = 0;
+  // Nobody can ask for anything of this store any more: only what is held and owed keeps it.
+  virtual bool abandoned() const noexcept { return false; }
 
  private:
   // The line.

@@ -14,8 +14,8 @@ Nanos drop_pause(std::uint32_t attempts, Entropy& entropy) {
                                                     static_cast<std::uint64_t>(most.count() / 2)));
 }
 
-// With the pauses in between that is about an hour. A debt keeps its store open, so one to a server
-// that is gone for good must end.
+// With the pauses in between that is about an hour. A debt to a server that is gone for good must
+// end.
 constexpr std::uint32_t most_drops = 4'000;
 
 // Longer than a century is for ever; so nothing overflows.
@@ -240,10 +240,8 @@ void Gate::owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& mome
   claim.attempts = 0;
   claim.drop = {name_, claim.id, doubtful || rare(Rare::drop_with_mark),
                 std::max(claim.ttl, claim.wish->ttl)};
-  // Only an answer ends a debt whose time nobody knows: a session's claims have none of their own,
-  // and a doubtful ask may be done when a server goes on that stood still, and begin its ttl then.
-  const bool timed = !terms_.session() && !claim.drop.doubtful;
-  claim.ends_at = timed ? moment.now + with_drift(claim.drop.ttl) : never;
+  // A session's claims have no time of their own: only an answer ends such a debt.
+  claim.ends_at = terms_.session() ? never : moment.now + with_drift(claim.drop.ttl);
   owed_.push_back(claim);
   if (drop_at <= moment.now) {
     order(claim, Claim::Order::drop);
@@ -273,7 +271,9 @@ void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Ord
   }
   const bool paid =
       answer.said == Said::yes || answer.said == Said::gone || mutated(Mutation::debt_forgotten);
-  const bool hopeless = claim.drop.doubtful && !terms_.session() && claim.attempts >= most_drops;
+  // A doubtful ask may be done when a server goes on that stood still, and begin its ttl then.
+  const bool hopeless = claim.drop.doubtful && claim.ends_at <= moment.now &&
+                        (claim.attempts >= most_drops || abandoned());
   if (paid || hopeless || claim.state == Claim::State::gone) {
     retire(claim);
   } else {

@@ -87,6 +87,7 @@ class LiveGate final : public core::Gate,
   std::optional<core::Nanos> users_delay(const Answer& answer, std::uint32_t trial) const noexcept;
   core::Claim* make_claim() noexcept override;
   void end_claim(core::Claim* claim) noexcept override;
+  bool abandoned() const noexcept override;
 
   // The one pattern: { lock; event(moment, orders); collect } perform.
   template <class Event>

@@ -155,6 +155,7 @@ std::optional<Error> Shop::ready() {
 std::shared_ptr<LiveGate> Shop::gate(const std::string& name) {
   if (auto found = find(name)) return found;
   auto made = std::make_shared<LiveGate>(name, shared_from_this());  // ends without the mutex
+  ++gate_count;
   const std::lock_guard guard(gates_mutex_);
   if (const auto found = gates_.find(name); found != gates_.end()) {
     if (auto other = (*found)->weak_from_this().lock()) return other;
@@ -171,6 +172,7 @@ std::shared_ptr<LiveGate> Shop::find(std::string_view name) noexcept {
 }
 
 void Shop::forget(const LiveGate& gate) noexcept {
+  --gate_count;
   if (epoch != fork_epoch()) return;  // the mutex may be locked for ever
   const std::lock_guard guard(gates_mutex_);
   const auto found = gates_.find(gate.name());
@@ -289,6 +291,9 @@ void Shop::count_debts(std::int64_t by) noexcept {
   const std::lock_guard guard(debts_mutex_);
   debts_paid_.notify_all();
 }
+
+// Somebody who has the shop for a moment only puts that off.
+bool LiveGate::abandoned() const noexcept { return shop_.use_count() <= shop_->gate_count; }
 
 bool Shop::await_debts(BootTime until) noexcept {
   std::unique_lock lock(debts_mutex_);

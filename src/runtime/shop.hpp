@@ -66,6 +66,7 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   core::Terms terms;
   Counts counts;
   std::atomic<std::int64_t> debts{0};
+  std::atomic<long> gate_count{0};  // each has a reference to this
   const std::uint32_t epoch;
   std::atomic<bool> closed{false};
   std::shared_ptr<Hand> hand;  // has the backend; its thread may outlive this

@@ -70,6 +70,22 @@ TEST_F(RedisConnections, S15KilledAgainAndAgain) {
   EXPECT_EQ(holding(alice.store, name), 1);
 }
 
+// What it asked for may still be done, and it goes on to withdraw that: for as long as a ttl.
+TEST_F(RedisConnections, S17AStoreThatIsGoneLeavesNoThread) {
+  EXPECT_TRUE(succeeded(take_at_once(open(server.url()).value(), name)));  // starts what stays
+  const auto threads = own_status("Threads");
+  {
+    const Store alice = open(server.url()).value();
+    ASSERT_TRUE(succeeded(alice.lock("to/connect").acquire()));
+    server.stop();
+    EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(2s), Errc::unavailable));
+    EXPECT_EQ(alice.stats().debts, 1U);
+  }
+  jump(past_ttl);
+  EXPECT_TRUE(eventually([&] { return own_status("Threads") <= threads; }));
+  server.resume();
+}
+
 // A URL, and how a connection by it begins: with a database, a password or TLS there is something
 // that the server must answer before it can be asked for a lock.
 struct Way {
