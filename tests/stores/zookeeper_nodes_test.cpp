@@ -242,6 +242,23 @@ TEST_F(ZooKeeperNodes, ThatAreRevokedTellTheirHolder) {
   EXPECT_EQ(nodes("name").size(), 1U);  // It is hers until she lets go.
 }
 
+// The server tells of a node that is gone before it tells of the session that it went with. Here
+// the session lives on, so that only the node is told of.
+TEST_F(ZooKeeperNodes, OfAHolderWhoseOwnWasDeletedAreGoneOnceItLetsGo) {
+  const auto alice = client();
+  auto lease = alice.lock("name", {.lock_delay = held_long}).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto both = nodes("name");
+  ASSERT_EQ(both.size(), 2U);
+  for (const auto& each : both)
+    if (owner_of(each) != 0) raw.remove(each);
+  EXPECT_TRUE(eventually([&] { return lease->lost().stop_requested(); }));
+  EXPECT_EQ(nodes("name").size(), 1U);  // The marker, as after a death.
+  EXPECT_TRUE(failed(lease->release(), Errc::lost));
+  EXPECT_TRUE(eventually([&] { return nodes("name").empty(); }));
+  EXPECT_TRUE(succeeded(client().lock("name").try_acquire()));
+}
+
 TEST_F(ZooKeeperNodes, TellWhatTheStoreIs) {
   const auto alice = client();
   const auto promise = alice.guarantees();

@@ -131,7 +131,8 @@ void OwnClaims::end_deleted(const std::shared_ptr<Entry>& entry, const Place& pl
     const std::lock_guard lock(mutex_);
     if (entry->place.child != place.child || entry->place.leaving) return;
     if (entry->place.standing == Standing::held) {
-      entry->place = {.standing = Standing::ended};
+      entry->place.node_is_gone();
+      entry->place.standing = Standing::ended;
       courier_.tell([entry](Hints& hints) { hints.gone(entry->name, entry->claim); });
       return;
     }
