@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "support/percent.hpp"
 #include "support/zookeeper/ensemble.hpp"
@@ -21,13 +22,15 @@ class ZooKeeperSite : public Site {
     end_holder_of(entry(servers_), folder_of(name));
   }
   std::vector<std::string> left_of(const std::string& name) override {
-    auto client = entry(servers_).client();
-    client.sync();
-    auto left = client.children(folder_of(name));
-    if (left.empty() && client.exists(folder_of(name))) left.emplace_back("an empty folder");
-    return left;
+    try {
+      return children_of(folder_of(name));
+    } catch (const std::runtime_error&) {
+      looker_.reset();  // Its session is over, or its server.
+      return children_of(folder_of(name));
+    }
   }
   std::vector<std::string> left_of_clients() override {
+    looker_.reset();
     std::vector<std::string> left;
     std::ranges::set_difference(entry(servers_).sessions(), sessions_before_,
                                 std::back_inserter(left));
@@ -35,6 +38,7 @@ class ZooKeeperSite : public Site {
     return left;
   }
   void clear() override {
+    looker_.reset();
     sessions_before_ = entry(servers_).sessions();
     folder_ = "/test-" + std::to_string(++tests_);
     entry(servers_).client().create(folder_);
@@ -44,12 +48,20 @@ class ZooKeeperSite : public Site {
   std::string folder_of(const std::string& name) const {
     return folder_ + "/holdfast/1/locks/" + percent_encoded(name);
   }
+  std::vector<std::string> children_of(const std::string& folder) {
+    if (!looker_) looker_.emplace(entry(servers_).port());
+    looker_->sync();
+    auto left = looker_->children(folder);
+    if (left.empty() && looker_->exists(folder)) left.emplace_back("an empty folder");
+    return left;
+  }
   static ZooKeeperServer& entry(ZooKeeperServer& server) { return server; }
   static ZooKeeperServer& entry(ZooKeeperEnsemble& ensemble) { return ensemble.leader(); }
 
   Servers servers_;
   int tests_ = 0;
   std::string folder_;
+  std::optional<ZooKeeperClient> looker_;  // To make one is a write, and tests look often.
   std::set<std::string> sessions_before_;  // of tests that were killed
 };
 
