@@ -108,7 +108,7 @@ TEST_P(Async, AStopTokenEndsTheWait) {
   EXPECT_EQ(outcome->granted, 0);
   ASSERT_TRUE(succeeded(held->release()));
   EXPECT_TRUE(eventually([&] { return outcome->granted == 2; }));
-  EXPECT_TRUE(world.nothing_left(name));
+  EXPECT_TRUE(world.nothing_left_but("a mark", name));
 }
 
 TEST_P(Async, ADeadlineEndsTheWait) {

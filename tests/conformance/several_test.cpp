@@ -53,7 +53,7 @@ TEST_P(Several, AreAllOrNone) {
   }));
   EXPECT_TRUE(succeeded(take_at_once(bob, "a")));
   EXPECT_TRUE(succeeded(take_at_once(bob, "c")));
-  for (const auto* each : {"a", "c"}) EXPECT_TRUE(world.nothing_left(each));
+  for (const auto* each : {"a", "c"}) EXPECT_TRUE(world.nothing_left_but("a mark", each));
 }
 
 TEST_P(Several, TheSameTwiceIsRefused) {
@@ -85,7 +85,7 @@ TEST_P(Several, AreCancelledTogether) {
   ASSERT_TRUE(eventually([&] { return holding(bob, "a") == 1; }));
   stop.request_stop();
   waiter.join();
-  EXPECT_TRUE(world.nothing_left("a"));
+  EXPECT_TRUE(world.nothing_left_but("a mark", "a"));
   EXPECT_EQ(waiting(alice, "b"), 0);
 }
 
