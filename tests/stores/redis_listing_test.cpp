@@ -67,11 +67,12 @@ TEST(RedisList, B19GoesThroughHundredsOfThousandsOfKeysByPages) {
   ASSERT_EQ(take(client, "free", claim).said, Said::yes);
   ASSERT_EQ(client.release("free", claim).said, Said::yes);
   auto looker = server.client();
-  looker.command({"EVAL",
-                  "for i = 1, ARGV[1] do redis.call('SET', 'foreign/' .. i, 'x') end "
-                  "for i = 1, ARGV[2] do redis.call('COPY', KEYS[1], "
-                  "'hf:{' .. string.rep('n', 300) .. i .. '}') end",
-                  "1", "hf:{free}", std::to_string(foreign), std::to_string(released)});
+  const char* const make_keys =
+      "for i = 1, ARGV[1] do redis.call('SET', 'foreign/' .. i, 'x') end "
+      "for i = 1, ARGV[2] do redis.call('COPY', KEYS[1], "
+      "'hf:{' .. string.rep('n', 300) .. i .. '}') end";
+  looker.command(
+      {"EVAL", make_keys, "1", "hf:{free}", std::to_string(foreign), std::to_string(released)});
   ASSERT_EQ(names_of(client.list("held/")).size(), std::size_t{held});  // It is connected and warm.
   looker.command({"CONFIG", "RESETSTAT"});
   const long before = support::own_status("VmRSS");

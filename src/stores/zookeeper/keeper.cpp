@@ -96,6 +96,8 @@ void Keeper::open(std::vector<std::shared_ptr<Session>> over) {
     opening_ = std::thread([this, session, over = std::move(over)] {
       for (const auto& each : over) each->close();
       opened(session, session->open());
+      opening_is_over_ = true;
+      courier_.tick_at(BootTime());
     });
   } catch (const std::system_error&) {
     error = EAGAIN;
@@ -109,6 +111,7 @@ void Keeper::open(std::vector<std::shared_ptr<Session>> over) {
 // It is done, or nearly.
 void Keeper::end_opening() noexcept {
   if (opening_.joinable()) opening_.join();
+  opening_is_over_ = false;
 }
 
 void Keeper::opened(const std::shared_ptr<Session>& session, int error) noexcept {
@@ -235,7 +238,7 @@ BootTime Keeper::tick(BootTime now) noexcept try {
     if (!ended_.empty()) over.swap(ended_);
     needed = wanted_ && !closed_;
   }
-  if (const auto session = present(); session && session->connected()) end_opening();
+  if (opening_is_over_) end_opening();
   if (needed) {
     open(std::move(over));
   } else {

@@ -10,6 +10,7 @@
 // the session for ever without saying why. A new session shows which of the two it is.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <memory>
 #include <mutex>
@@ -94,6 +95,7 @@ class Keeper final : Audience {
   Courier& courier_;
   Tenants& tenants_;
   std::thread opening_;  // names are resolved there; touched by tick and close only
+  std::atomic<bool> opening_is_over_ = false;
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
   std::vector<std::shared_ptr<Session>> ended_;  // to be closed
