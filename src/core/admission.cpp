@@ -60,6 +60,10 @@ Answer Admission::ask(const Ask& ask, const Party& party, std::int64_t now_us, N
     remove(*mine);
     mine = nullptr;
   }
+  if (mine && mine->standing == Standing::ended) {  // its holder is alive, so nothing of it delays
+    remove(*mine);
+    mine = nullptr;
+  }
   const bool known = mine != nullptr;
   if (known && (mine->standing == Standing::mark || mine->revoked)) {
     const bool revoked = mine->revoked;
@@ -82,7 +86,7 @@ Answer Admission::ask(const Ask& ask, const Party& party, std::int64_t now_us, N
     if (!mutated(Mutation::old_session)) mine->party = party;
     touch(*mine);
   }
-  if (!ask.fair && mine->standing == Standing::waiting && fits(*mine, now_us)) grant(*mine, now_us);
+  if (!ask.fair && mine->standing == Standing::waiting && fits(*mine)) grant(*mine, now_us);
   settle(now_us, notices, &ask.claim);
 
   if (mine->standing == Standing::held) return granted(*mine, now_us);
@@ -146,7 +150,7 @@ Answer Admission::revoke(bool now, std::int64_t now_us, Notices& notices) {
 void Admission::died(const Party& party, std::int64_t now_us) {
   for (std::size_t i = 0; i < entries_.size();) {
     Entry& entry = entries_[i];
-    if (entry.party != party || entry.standing == Standing::mark) {
+    if (entry.party != party || !entry.live()) {
       ++i;
     } else if (entry.standing == Standing::held) {
       end_hold(entry, now_us);
@@ -212,41 +216,45 @@ void Admission::remove(Entry& entry) {
 
 // The holder did not let go by itself, so its last effects may still be on their way.
 void Admission::end_hold(Entry& entry, std::int64_t died_us) {
-  if (entry.lock_delay_us > 0 && died_us + entry.lock_delay_us > head_.delay_until_us) {
-    head_.delay_us = entry.lock_delay_us;
-    head_.delay_until_us = died_us + entry.lock_delay_us;
-    head_changed_ = true;
-  }
-  remove(entry);
+  if (entry.lock_delay_us == 0) return remove(entry);
+  entry.standing = Standing::ended;
+  entry.revoked = false;
+  entry.expires_us = died_us + entry.lock_delay_us;
+  entry.party = {};
+  entry.about.clear();
+  touch(entry);
 }
 
 bool Admission::withdraw(const ClaimId& claim, bool doubtful, Millis ttl, std::int64_t now_us) {
   Entry* entry = find(claim);
-  const bool was_there = entry && entry->standing != Standing::mark;
+  const bool was_there = entry && entry->live();
   if (!doubtful) {
-    if (was_there) remove(*entry);
+    if (entry && entry->standing != Standing::mark) remove(*entry);
     return was_there;
   }
   if (!entry) {
     Entry mark;
     mark.claim = claim;
+    mark.standing = Standing::mark;
     mark.position = entries_.empty() ? 1 : entries_.back().position + 1;
     entry = &entries_.emplace_back(std::move(mark));
   }
+  const std::int64_t marked_until_us = entry->standing == Standing::mark ? entry->expires_us : 0;
   entry->standing = Standing::mark;
   entry->revoked = false;
   entry->since_us = now_us;
-  entry->expires_us = std::max(was_there ? 0 : entry->expires_us, now_us + to_us(ttl));
+  entry->expires_us = std::max(marked_until_us, now_us + to_us(ttl));
   entry->about.clear();
   touch(*entry);
   return was_there;
 }
 
-bool Admission::fits(const Entry& entry, std::int64_t now_us) const noexcept {
-  if (now_us < head_.delay_until_us) return false;
+bool Admission::fits(const Entry& entry) const noexcept {
   std::uint64_t taken = entry.weight;
-  for (const Entry& other : entries_)
+  for (const Entry& other : entries_) {
+    if (other.standing == Standing::ended) return false;
     if (other.standing == Standing::held) taken += other.weight;
+  }
   return taken <= head_.capacity + mutated(Mutation::one_too_many);
 }
 
@@ -263,7 +271,7 @@ void Admission::grant(Entry& entry, std::int64_t now_us) {
 void Admission::settle(std::int64_t now_us, Notices& notices, const ClaimId* silent) {
   for (Entry& entry : entries_) {
     if (entry.standing != Standing::waiting) continue;
-    if (!fits(entry, now_us)) return;
+    if (!fits(entry)) return;
     grant(entry, now_us);
     if (silent && entry.claim == *silent) continue;
     if (mutated(Mutation::told_for_ever)) entry.expires_us = now_us + to_us(longest);
@@ -275,9 +283,8 @@ void Admission::settle(std::int64_t now_us, Notices& notices, const ClaimId* sil
 Problem Admission::misfit(const Ask& ask) const {
   if (ask.weight == 0 || ask.weight > ask.capacity)
     return {Errc::invalid, "weight", "the weight must be at least 1 and at most the capacity"};
-  const bool live = std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.standing != Standing::mark;
-  });
+  const bool live = std::any_of(entries_.begin(), entries_.end(),
+                                [](const Entry& entry) { return entry.live(); });
   if (!live || (head_.kind == ask.kind && head_.capacity == ask.capacity)) return {};
   return {Errc::invalid, "kind",
           "it is in use as " + describe_shape(head_.kind, head_.capacity) + ", asked for as " +
@@ -334,7 +341,10 @@ Answer Admission::busy(std::string_view name, std::int64_t now_us) const {
 std::int64_t Admission::next_chance(const Entry& waiting, std::int64_t now_us) const {
   std::vector<std::pair<std::int64_t, std::uint32_t>> ends;
   std::uint64_t taken = waiting.weight;
+  std::int64_t delayed_until_us = now_us;
   for (const Entry& entry : entries_) {
+    if (entry.standing == Standing::ended)
+      delayed_until_us = std::max(delayed_until_us, entry.expires_us);
     if (entry.standing != Standing::held) continue;
     ends.emplace_back(entry.expires_us, entry.weight);
     taken += entry.weight;
@@ -346,7 +356,7 @@ std::int64_t Admission::next_chance(const Entry& waiting, std::int64_t now_us) c
     taken -= weight;
     chance_us = expires_us;
   }
-  return std::max(chance_us, head_.delay_until_us);
+  return std::max(chance_us, delayed_until_us);
 }
 
 std::vector<Party> Admission::ahead_of(const ClaimId& claim) const {
@@ -359,10 +369,6 @@ std::vector<Party> Admission::ahead_of(const ClaimId& claim) const {
     if (entry.standing == Standing::waiting && !reached) before = &entry;
   }
   return before ? std::vector{before->party} : holders;
-}
-
-bool Admission::idle(std::int64_t now_us) const noexcept {
-  return entries_.empty() && head_.delay_until_us <= now_us;
 }
 
 void Admission::number_above(std::uint64_t number) noexcept {

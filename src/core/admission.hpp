@@ -6,9 +6,13 @@
 //
 //   standing   asked again        renewed          dropped         its time is over
 //   waiting    keeps its place    gone             leaves          skipped
-//   held       yes, ttl restarts  yes (revoked:    leaves          leaves; lock_delay begins
+//   held       yes, ttl restarts  yes (revoked:    leaves          leaves; with a lock_delay: ended
 //                                 gone)
+//   ended      as a newcomer      gone             gone            forgotten
 //   mark       gone               gone             gone            forgotten
+//
+// An ended claim is a hold that its holder did not let go of. It keeps everybody out until its
+// lock_delay is over, or until its holder lets go after all.
 //
 // The line is strict: nobody overtakes a head that does not fit, so readers cannot starve a writer.
 // Only an ask with fair = false may. Every step first drops whose time is over and in the end lets
@@ -45,15 +49,13 @@ using Notices = std::vector<Notice>;
 
 class Admission {
  public:
-  enum class Standing : std::uint8_t { waiting, held, mark };
+  enum class Standing : std::uint8_t { waiting, held, mark, ended };
   enum class Change : std::uint8_t { none, fresh, changed };
 
   struct Head {
     Kind kind{};
     std::uint32_t capacity = 1;
-    std::uint64_t number = 0;   // the last one minted
-    std::int64_t delay_us = 0;  // length and end of the last lock_delay
-    std::int64_t delay_until_us = 0;
+    std::uint64_t number = 0;  // the last one minted
   };
   struct Entry {
     ClaimId claim{};
@@ -63,12 +65,16 @@ class Admission {
     std::uint32_t weight = 1;
     std::uint64_t number = 0;
     std::int64_t ttl_us = 0;
-    std::int64_t since_us = 0;  // in line, or held, since then
-    std::int64_t expires_us = 0;
+    std::int64_t since_us = 0;    // in line, or held, since then
+    std::int64_t expires_us = 0;  // ended: when its lock_delay is over
     std::int64_t lock_delay_us = 0;
     std::int64_t position = 0;  // its row; grows along the line
     Party party;
     std::string about;
+
+    bool live() const noexcept {
+      return standing == Standing::waiting || standing == Standing::held;
+    }
   };
 
   Admission() = default;
@@ -94,8 +100,9 @@ class Admission {
   // it.
   std::vector<Party> ahead_of(const ClaimId& claim) const;
 
-  // Nothing lives here and nothing is delayed: all that is worth keeping is the last number.
-  bool idle(std::int64_t now_us) const noexcept;
+  // Nothing lives here and nothing is delayed, as of the last step or expire(): all that is worth
+  // keeping is the last number.
+  bool idle() const noexcept { return entries_.empty(); }
 
   const Head& head() const noexcept { return head_; }
   std::span<const Entry> entries() const noexcept { return entries_; }
@@ -112,7 +119,7 @@ class Admission {
   void remove(Entry& entry);
   void end_hold(Entry& entry, std::int64_t died_us);
   bool withdraw(const ClaimId& claim, bool doubtful, Millis ttl, std::int64_t now_us);
-  bool fits(const Entry& entry, std::int64_t now_us) const noexcept;
+  bool fits(const Entry& entry) const noexcept;
   void grant(Entry& entry, std::int64_t now_us);
   void settle(std::int64_t now_us, Notices& notices, const ClaimId* silent = nullptr);
   Problem misfit(const Ask& ask) const;

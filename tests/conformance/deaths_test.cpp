@@ -95,6 +95,26 @@ TEST_P(Deaths, OfALeaseThatWasLostAreOverWhenItsHolderHasLetGo) {
   }
 }
 
+// The store has ended it, so that its lock_delay runs; then its holder lets go after all.
+TEST_P(Deaths, OfALeaseThatTheStoreEndedAreOverWhenItsHolderHasLetGo) {
+  HOLDFAST_NEEDS(processes);
+  for (const Millis delay : delays()) {
+    SCOPED_TRACE(delay.count());
+    Peer peer(world.url());
+    peer.acquire(name, option(delay));
+    peer.stop();
+    world.end_holder(name);
+    if (delay > 0ms) {
+      EXPECT_TRUE(is_delayed());
+    }
+    peer.resume();
+    peer.ask("jump " + std::to_string(past_ttl.count()));
+    ASSERT_TRUE(eventually([&] { return peer.ask("lost " + name) == "yes"; }));
+    EXPECT_EQ(peer.ask("release " + name).substr(0, 10), "error lost");
+    EXPECT_TRUE(is_free());
+  }
+}
+
 // Its lease was ended at the store, by an operator or by a clock that was set.
 TEST_P(Deaths, OfALeaseThatWasEndedBesideItsHolder) {
   HOLDFAST_NEEDS(processes);

@@ -130,9 +130,8 @@ TEST_P(Leftovers, OfALostLeaseAreNoneOnceItIsLetGo) {
     ASSERT_TRUE(eventually([&] { return lease->lost().stop_requested(); }));
     EXPECT_TRUE(failed(lease->release(), Errc::lost));
     ASSERT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
-    // Some stores count a lock_delay from the end of the lease, whether its holder comes back or
-    // not.
-    EXPECT_TRUE(world.nothing_left_but(delay > Millis(0) ? "a lock_delay" : "", name));
+    EXPECT_TRUE(world.nothing_left(name));
+    EXPECT_TRUE(succeeded(world.client().lock(name).try_acquire()));
   }
 }
 

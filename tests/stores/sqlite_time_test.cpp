@@ -100,6 +100,20 @@ TEST_F(SqliteTime, AnOlderLayoutIsUpgradedAndKeepsWhatItHas) {
   EXPECT_EQ(sql(path, "PRAGMA user_version"), std::to_string(layout_version));
 }
 
+// In layout 3 a lock_delay stood beside the name, not in a claim.
+TEST_F(SqliteTime, ALockDelayThatRunsIsKeptByAnUpgrade) {
+  { std::ofstream file(path); }
+  chmod(path.c_str(), 0600);
+  sql(path, std::string("PRAGMA journal_mode = WAL;") + layout_steps[0] + layout_steps[1] +
+                layout_steps[2] + "PRAGMA application_id = " + std::to_string(application_id) +
+                "; PRAGMA user_version = 3;" +
+                "INSERT INTO names VALUES (CAST('n' AS BLOB), 0, 1, 41, 60000000, 1 << 60, 0);" +
+                "INSERT INTO names VALUES (CAST('free' AS BLOB), 0, 1, 41, 0, 0, 0)");
+  SqliteClient client(path);
+  EXPECT_EQ(client.ask("n", fresh_claim()).problem.reason, "lock_delay");
+  EXPECT_EQ(client.ask("free", fresh_claim()).number, 42u);
+}
+
 // As a file of a layout that kept no floor: names that were swept away from it are forgotten, and
 // nobody knows how far they had counted.
 TEST_F(SqliteTime, AnOlderFileThatWasInUseBeginsNewNamesAboveAnyCount) {

@@ -50,14 +50,9 @@ class SqliteSite : public Site {
   }
   std::vector<std::string> left_of(const std::string& name) override {
     if (!std::filesystem::exists(file())) return {};
-    const auto now_us =
-        std::chrono::duration_cast<std::chrono::microseconds>(BootClock::now().time_since_epoch());
     return SqliteClient(file()).texts(
-        "SELECT CASE standing WHEN 0 THEN 'a waiter' WHEN 1 THEN 'a holder' ELSE 'a mark' END"
-        " FROM claims WHERE name = CAST(?1 AS BLOB)"
-        " UNION ALL SELECT 'a lock_delay' FROM names"
-        " WHERE name = CAST(?1 AS BLOB) AND delay_until_us > " +
-            std::to_string(now_us.count()),
+        "SELECT CASE standing WHEN 0 THEN 'a waiter' WHEN 1 THEN 'a holder'"
+        " WHEN 2 THEN 'a mark' ELSE 'a lock_delay' END FROM claims WHERE name = CAST(? AS BLOB)",
         name);
   }
   std::vector<std::string> left_of_clients() override {

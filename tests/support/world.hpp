@@ -83,7 +83,7 @@ class World {
   // In the end: what a client withdraws may still be on its way.
   testing::AssertionResult nothing_left(const std::string& name);
   // The same, but for what stays for a while on purpose: "a mark" of a doubtful withdrawal, for its
-  // ttl, or "a lock_delay".
+  // ttl.
   testing::AssertionResult nothing_left_but(std::string_view what, const std::string& name);
   // A process was killed. What it holds of this name ends at the store, now or when its turn comes,
   // and `wake` makes the others ask again. False if it is still listed there in the end.

@@ -244,6 +244,45 @@ TEST_F(Line, NobodyEntersUntilTheLockDelayOfADeadHolderIsOver) {
   EXPECT_EQ(ask(mutex(5)).said, Said::yes);  // released: no delay
 }
 
+TEST_F(Line, WhoLetsGoOfAnEndedClaimEndsItsLockDelay) {
+  Ask careful = mutex(1);
+  careful.lock_delay = 5s;
+  for (const bool doubtful : {false, true}) {
+    careful.claim = doubtful ? id(3) : id(1);
+    ask(careful, there);
+    pass(12s);  // it expired 2 s ago
+    EXPECT_EQ(ask(mutex(2)).ttl, 3s);
+    EXPECT_EQ(release(doubtful ? 3 : 1, doubtful).said, Said::gone);
+    ASSERT_EQ(notices.size(), 1u);
+    EXPECT_EQ(notices[0].claim, id(2));
+    EXPECT_EQ(ask(careful).said, doubtful ? Said::gone : Said::queued);
+    release(1);
+    EXPECT_EQ(release(2).said, Said::yes);
+  }
+}
+
+TEST_F(Line, OfSeveralEndedClaimsEachKeepsTheOthersOut) {
+  for (const std::uint8_t claim : {std::uint8_t{1}, std::uint8_t{2}}) {
+    Ask careful = shared(claim, 1);
+    careful.lock_delay = claim * 5s;
+    ask(careful, there);
+  }
+  pass(12s);
+  EXPECT_EQ(ask(shared(3, 1)).ttl, 8s);
+  release(2);
+  EXPECT_EQ(ask(shared(3, 1)).ttl, 3s);
+  release(1);
+  EXPECT_EQ(ask(shared(3, 1)).said, Said::yes);
+}
+
+TEST_F(Line, WhoAsksAgainAfterItsTimeDoesNotWaitForItsOwnLockDelay) {
+  Ask careful = mutex(1);
+  careful.lock_delay = 5s;
+  ask(careful, there);
+  pass(12s);
+  EXPECT_EQ(ask(careful, there).number, 2u);
+}
+
 TEST_F(Line, ADeadPartyLosesWhatItHeldAndItsPlaces) {
   Ask careful = mutex(1);
   careful.lock_delay = 5s;
@@ -304,7 +343,7 @@ TEST_F(Line, TellsAStoreJustWhatChanged) {
   line.saved();
   release(2);
   EXPECT_FALSE(line.head_changed());
-  EXPECT_TRUE(line.idle(now_us));
+  EXPECT_TRUE(line.idle());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using Standing = core::Admission::Standing;
 
 const Entry* live(const core::Admission& line, const ClaimId& claim) {
   for (const Entry& entry : line.entries())
-    if (entry.claim == claim && entry.standing != Standing::mark) return &entry;
+    if (entry.claim == claim && entry.live()) return &entry;
   return nullptr;
 }
 
@@ -38,7 +38,7 @@ void Chronicle::compare(std::uint16_t name, const core::Admission& line, const N
 
   std::vector<const Entry*> granted;
   for (const Entry& entry : line.entries()) {
-    if (entry.standing == Standing::mark) continue;
+    if (!entry.live()) continue;
     Known* known = find(mine, entry.claim);
     if (entry.standing == Standing::held) {
       // A number that was told before came back with a memory that had lost its tail.

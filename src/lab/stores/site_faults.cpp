@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "core/teeth.hpp"
 #include "lab/process.hpp"
@@ -47,11 +48,12 @@ void Site::recall(Server& server, Knowledge known, const char* why) {
   for (std::size_t i = 0; i < server.known.lines.size(); ++i) {
     core::Admission& line = server.known.lines[i];
     if (scene_.plan.store.guard) {
-      core::Admission::Head head = line.head();
-      const std::int64_t until_us =
-          server.now_us() + microseconds(scene_.plan.store.guard_ttl).count();
-      head.delay_until_us = std::max(head.delay_until_us, until_us);
-      line = core::Admission(head, {line.entries().begin(), line.entries().end()});
+      std::vector<core::Admission::Entry> entries(line.entries().begin(), line.entries().end());
+      core::Admission::Entry& quarantine = entries.emplace_back();
+      quarantine.standing = core::Admission::Standing::ended;
+      quarantine.expires_us = server.now_us() + microseconds(scene_.plan.store.guard_ttl).count();
+      quarantine.position = entries.size() > 1 ? entries[entries.size() - 2].position + 1 : 1;
+      line = core::Admission(line.head(), std::move(entries));
     }
     if (&serving(static_cast<std::uint16_t>(i)) == &server)
       chronicle_.compare(static_cast<std::uint16_t>(i), line, server, why);
@@ -62,8 +64,7 @@ void Site::recall(Server& server, Knowledge known, const char* why) {
 void Site::watch(Server& server, std::uint16_t name) {
   std::int64_t first_us = std::numeric_limits<std::int64_t>::max();
   for (const auto& entry : server.known.lines[name].entries())
-    if (entry.standing != core::Admission::Standing::mark)
-      first_us = std::min(first_us, entry.expires_us);
+    if (entry.live()) first_us = std::min(first_us, entry.expires_us);
   const bool any = first_us != std::numeric_limits<std::int64_t>::max();
   if (!any || server.watched[name]) return;
   server.watched[name] = true;

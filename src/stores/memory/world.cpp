@@ -100,7 +100,7 @@ core::Admission& World::Shard::line(std::string_view name) {
 void World::Shard::sweep(std::int64_t now_us) {
   for (auto& [name, line] : lines) line.expire(now_us);
   std::erase_if(lines, [&](const auto& named) {
-    if (!named.second.idle(now_us)) return false;
+    if (!named.second.idle()) return false;
     floor = std::max(floor, named.second.head().number);
     return true;
   });

@@ -11,7 +11,7 @@
 
 namespace holdfast::stores::sqlite {
 
-inline constexpr int layout_version = 3;
+inline constexpr int layout_version = 4;
 inline constexpr int application_id = 0x686f6c64;  // "hold"
 
 class Database {

@@ -65,6 +65,16 @@ inline constexpr std::array<const char*, layout_version> layout_steps{
     INSERT INTO meta
       SELECT 'floor', iif(EXISTS (SELECT 1 FROM meta), '17592186044416', '0');
     )",
+    // 4: a lock_delay that runs is the claim that it came from, whose holder can let go of it. For
+    // those that run already nobody can, so they are claims of nobody.
+    R"(
+    INSERT INTO claims
+      SELECT name, ifnull((SELECT max(position) FROM claims WHERE claims.name = names.name), 0) + 1,
+        randomblob(16), 3, 0, capacity, number, delay_us, 0, delay_until_us, delay_us, 0, 0, x''
+      FROM names WHERE delay_until_us > 0;
+    ALTER TABLE names DROP COLUMN delay_us;
+    ALTER TABLE names DROP COLUMN delay_until_us;
+    )",
 };
 
 }  // namespace holdfast::stores::sqlite

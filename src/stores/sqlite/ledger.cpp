@@ -41,7 +41,7 @@ Admission::Entry entry_of(const Statement::Rows& row) {
   entry.change = Admission::Change::none;
   entry.position = row.number(0);
   entry.claim = claim_of(row.bytes(1));
-  entry.standing = enum_of(row.number(2), Admission::Standing::mark);
+  entry.standing = enum_of(row.number(2), Admission::Standing::ended);
   entry.revoked = row.number(3) != 0;
   entry.weight = weight_of(row.number(4));
   entry.number = static_cast<std::uint64_t>(row.number(5));
@@ -60,16 +60,14 @@ Admission::Entry entry_of(const Statement::Rows& row) {
 Ledger::Ledger(Database& database)
     : database_(database),
       load_name_(database.handle(),
-                 "SELECT kind, capacity, number, delay_us, delay_until_us, used_us FROM names "
-                 "WHERE name = ?"),
+                 "SELECT kind, capacity, number, used_us FROM names WHERE name = ?"),
       load_claims_(database.handle(),
                    "SELECT position, id, standing, revoked, weight, number, ttl_us, since_us, "
                    "expires_us, lock_delay_us,"
                    " slot, nonce, about FROM claims WHERE name = ? ORDER BY position"),
-      add_name_(database.handle(), "INSERT INTO names VALUES (?, ?, ?, ?, ?, ?, ?)"),
+      add_name_(database.handle(), "INSERT INTO names VALUES (?, ?, ?, ?, ?)"),
       change_name_(database.handle(),
-                   "UPDATE names SET kind = ?, capacity = ?, number = ?, delay_us = ?, "
-                   "delay_until_us = ? WHERE name = ?"),
+                   "UPDATE names SET kind = ?, capacity = ?, number = ? WHERE name = ?"),
       touch_name_(database.handle(), "UPDATE names SET used_us = ? WHERE name = ?"),
       remove_name_(database.handle(), "DELETE FROM names WHERE name = ?"),
       old_names_(database.handle(),
@@ -103,9 +101,7 @@ Ledger::Line Ledger::load(std::string_view name) {
     head.kind = enum_of(row.number(0), Kind::semaphore);
     head.capacity = weight_of(row.number(1));
     head.number = static_cast<std::uint64_t>(row.number(2));
-    head.delay_us = row.number(3);
-    head.delay_until_us = row.number(4);
-    line.used_us = row.number(5);
+    line.used_us = row.number(3);
   } else {
     head.number = floor();
   }
@@ -127,13 +123,11 @@ void Ledger::save_head(std::string_view name, Line& line, std::int64_t now_us) {
   const auto kind = static_cast<int>(head.kind);
   if (!line.known) {
     if (!changed && line.admission.entries().empty()) return;
-    add_name_.run(name, kind, head.capacity, head.number, head.delay_us, head.delay_until_us,
-                  now_us);
+    add_name_.run(name, kind, head.capacity, head.number, now_us);
     sweep_names(now_us);
     return;
   }
-  if (changed)
-    change_name_.run(kind, head.capacity, head.number, head.delay_us, head.delay_until_us, name);
+  if (changed) change_name_.run(kind, head.capacity, head.number, name);
   if (now_us - line.used_us > hour_us) touch_name_.run(now_us, name);
 }
 
@@ -159,7 +153,7 @@ void Ledger::sweep_names(std::int64_t now_us) {
   for (const std::string& name : old) {
     Line line = load(name);
     line.admission.expire(now_us);
-    if (line.admission.idle(now_us)) {
+    if (line.admission.idle()) {
       save_claims(name, line.admission);
       raise_floor(line.admission.head().number);
       remove_name_.run(name);
@@ -212,17 +206,13 @@ void Ledger::set_meta(std::string_view key, std::string_view value) { save_meta_
 
 // What a length of time was promised to begins anew: longer than promised, never shorter.
 void Ledger::forget_time(std::int64_t now_us) {
-  Statement delays(
-      database_.handle(),
-      "UPDATE names SET used_us = ?1, delay_until_us = iif(delay_until_us > 0, ?1 + delay_us, 0)");
+  Statement names(database_.handle(), "UPDATE names SET used_us = ?");
+  names.run(now_us);
+  database_.run("DELETE FROM claims WHERE standing NOT IN (1, 3) OR lock_delay_us = 0");
+  Statement delays(database_.handle(),
+                   "UPDATE claims SET standing = 3, revoked = 0, expires_us = ? + lock_delay_us,"
+                   " slot = 0, nonce = 0, about = x''");
   delays.run(now_us);
-  Statement deaths(database_.handle(),
-                   "UPDATE names SET delay_us = d.longest, delay_until_us = ?1 + d.longest FROM"
-                   " (SELECT name, max(lock_delay_us) AS longest FROM claims WHERE standing = 1 "
-                   "GROUP BY name) AS d"
-                   " WHERE names.name = d.name AND d.longest > 0");
-  deaths.run(now_us);
-  database_.run("DELETE FROM claims");
   Statement cells(database_.handle(),
                   "UPDATE cells SET expires_us = ?1 + expiry_ms * 1000 WHERE expires_us > 0");
   cells.run(now_us);

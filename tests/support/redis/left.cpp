@@ -37,6 +37,7 @@ std::string meaning(const std::string& field, const std::string& value) {
   switch (field[0]) {
     case 'e': return value.at(at_standing) == waits ? "a waiter" : "a holder of a part";
     case 'm': return "a mark";
+    case 'd': return "whose lock_delay it is";
     case 'n':
     case 'p': return "a link to a neighbour";
     default: return "a field that is not ours: " + field;

@@ -176,6 +176,7 @@ if why then return { 2, now, why } end
 sweep()
 if ARGV[8] then withdraw(ARGV[8], tonumber(ARGV[9])) end
 
+end_delay(claim)
 local answer
 local mine, marked = find(claim)
 if marked or mine and mine.standing == revoked then

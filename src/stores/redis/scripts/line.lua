@@ -10,7 +10,8 @@
 -- byte, that many bytes of the channel to tell, and what is shown to others.
 -- The other fields are those who hold a part of it, then those in line, as one list: `e`+claim a
 -- record, `n`+claim and `p`+claim its neighbours (beyond either end of the list a link says
--- nothing); and `m`+claim a mark: until then that claim is refused.
+-- nothing); `m`+claim a mark: until then that claim is refused; and `d` the lock_delays that run: of
+-- each the claim whose holder did not let go, and its end. `d` is counted among the marks.
 --
 -- The key expires `keep_us` after all that is in it has ended, and after the clock has passed its
 -- number. It is not told so at every step: it gets an eighth more, and up to a quarter more it stays.
@@ -180,11 +181,34 @@ local function stop_holding(r)
   lock.taken = lock.taken - r.weight
 end
 
+-- Ends the lock_delay that this claim left, and those that are over; or makes it end then.
+local function set_delay(claim, ends)
+  local text, running = get('d'), {}
+  if not text and not ends then return end
+  lock.delay_until = 0
+  local function add(of, its_end)
+    if its_end <= now then return end
+    running[#running + 1] = pack('>c16I8', of, its_end)
+    lock.delay_until = max(lock.delay_until, its_end)
+  end
+  for at = 1, #(text or ''), 24 do
+    local of, its_end = parse('>c16I8', text, at)
+    if of ~= claim then add(of, its_end) end
+  end
+  if ends then add(claim, ends) end
+  set('d', running[1] and table.concat(running) or false)
+  lock.marks = lock.marks + (running[1] and 1 or 0) - (text and 1 or 0)
+  if lock.sweep_marks_at == 0 then lock.sweep_marks_at = lock.delay_until end
+end
+
+-- Whoever lets go, or asks once more, is alive: nothing of it is still on its way.
+local function end_delay(claim)
+  if now < lock.delay_until then set_delay(claim) end
+end
+
 -- The holder did not let go by itself, so its last effects may still be on their way.
 local function end_hold(r)
-  if r.lock_delay > 0 then
-    lock.delay_until = max(lock.delay_until, r.expires + r.lock_delay * 1000)
-  end
+  if r.lock_delay > 0 then set_delay(r.claim, r.expires + r.lock_delay * 1000) end
   stop_holding(r)
 end
 
@@ -201,7 +225,8 @@ end
 
 -- Marks are looked at with their time, so this only tidies: seldom.
 local function sweep_marks()
-  local latest = 0
+  if lock.delay_until <= now then set_delay() end
+  local latest = lock.delay_until
   for _, field in ipairs(call('HKEYS', key)) do
     if byte(field) == 109 then
       local ends = tonumber(get(field))
@@ -250,6 +275,7 @@ local function find(claim)
 end
 
 local function withdraw(claim, mark_ms)
+  end_delay(claim)
   local r, marked = find(claim)
   if r and r.standing == waiting then
     unlink(claim)
