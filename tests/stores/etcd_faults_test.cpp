@@ -163,8 +163,14 @@ TEST_F(EtcdFaults, WithoutSpaceNothingIsTakenAndEverythingGivenBack) {  // S26
       return true;
     }
   }));
+  const EtcdAdmin admin(small.port());
+  const auto revocations = [&] {
+    return admin.figure("grpc_server_started_total{grpc_method=\"LeaseRevoke\"");
+  };
+  const auto before = revocations();
   const auto refused = client(small.url()).lock("another").try_acquire();
   ASSERT_TRUE(failed(refused, Errc::unavailable));
+  EXPECT_EQ(revocations(), before) << "a lease that was refused was revoked";
   EXPECT_EQ(refused.error().reason(), "no_space");
   EXPECT_NE(std::string(refused.error().what()).find("NOSPACE"), std::string::npos);
   EXPECT_TRUE(held->valid());

@@ -166,6 +166,37 @@ TEST_F(RedisSentinel, ANameThatNoneKnowsIsRefusedAtOnce) {
   EXPECT_NE(answer.problem.text.find("nobody"), std::string::npos) << answer.problem.text;
 }
 
+// As many as a store that runs for years may see, where masters get new addresses.
+TEST(CalmSentinels, MayNameMoreMastersThanAreKept) {
+  constexpr int named = 1'200;
+  const RedisServer first, second;
+  std::atomic<bool> moved = false;
+  const EvilServer sentinel([&](const RedisCommand& command) -> std::optional<Say> {
+    if (command.front() == "SENTINEL") {
+      const auto port = std::to_string((moved ? second : first).port());
+      return Say{"*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" + port +
+                 "\r\n"};
+    }
+    if (command.front() != "SUBSCRIBE" || moved.exchange(true)) return std::nullopt;
+    const std::string channel = "$14\r\n+switch-master\r\n";
+    std::string said = "*3\r\n$9\r\nsubscribe\r\n" + channel + ":1\r\n";
+    for (int i = 0; i < named; ++i) {
+      const std::string text = "m 127.0.0.1 1 127.1." + std::to_string(i / 250) + "." +
+                               std::to_string(1 + i % 250) + " 1";
+      said += "*3\r\n$7\r\nmessage\r\n" + channel + "$" + std::to_string(text.size()) + "\r\n" +
+              text + "\r\n";
+    }
+    return Say{said};
+  });
+  const auto store = open("redis+sentinel://" + sentinel.address() + "/m").value();
+  ASSERT_TRUE(support::succeeded(store.lock("n").try_acquire_for(support::patient)));
+  ASSERT_TRUE(support::eventually([&] { return moved.load(); }));
+  EXPECT_TRUE(support::eventually([&] {
+    (void)store.lock("n").try_acquire_for(support::shortly);
+    return second.client().command({"EXISTS", "hf:{n}"}).integer == 1;
+  }));
+}
+
 TEST(CalmSentinels, MayHaveAPasswordOfTheirOwn) {
   RedisServer master({.password = "open"});
   RedisServer sentinel({.password = "sesame", .program = "redis-sentinel"});
