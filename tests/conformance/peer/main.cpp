@@ -6,6 +6,7 @@
 //   left NAME                  how many milliseconds it is valid for
 //   listed NAME                how many hold it or wait for it
 //   renewed                    how many renewals so far
+//   debts                      how many releases and withdrawals are not confirmed yet
 //   visit NAME FOLDER ROUNDS [OPTION…]
 //                              clean | intruder: acquires, visits a Witness, releases
 //   toil NAME FOLDER WHO [OPTION…]
@@ -275,6 +276,8 @@ const std::map<std::string, Client::Command>& Client::commands() {
                   Words& words) { return std::to_string(client.lease(words).left().count()); }},
       {"renewed",
        [](Client& client, Words&) { return std::to_string(client.store().stats().renewed); }},
+      {"debts",
+       [](Client& client, Words&) { return std::to_string(client.store().stats().debts); }},
       {"jump",
        [](Client&, Words& words) { return done([&] { jump(Millis(next<long>(words))); }); }},
       {"wall_clock",
