@@ -42,8 +42,10 @@ class SqliteSite : public Site {
   void end_holder(const std::string& name) override {
     const SqliteClient database(file());
     constexpr auto granted = 1;
+    // When it was renewed last: a lock_delay is counted from there.
     const int ended = database.change(
-        "UPDATE claims SET expires_us = 1 WHERE name = CAST(? AS BLOB) AND standing = " +
+        "UPDATE claims SET expires_us = expires_us - ttl_us"
+        " WHERE name = CAST(? AS BLOB) AND standing = " +
             std::to_string(granted),
         name);
     if (ended == 0) throw std::runtime_error("nobody holds " + name);
