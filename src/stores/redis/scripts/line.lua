@@ -58,6 +58,7 @@ local function open(name, text)
   end
   if #text < 32 or byte(text) ~= 104 then return 'foreign' end
   if byte(text, 2) ~= 1 then return 'layout' end
+  if byte(text, 3) > 2 then return 'foreign' end
   key, state, seen, written = name, text, {}, {}
   lock = { taken = 0, holders = 0, marks = 0, sweep_at = never, sweep_marks_at = 0, first = none,
     line = none, last = none, ends = 0 }
