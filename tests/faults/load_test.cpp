@@ -1,4 +1,4 @@
-// The load of the fault catalogue (L) that every store has to carry. Elsewhere: L01, L02, L05 and
+// The load of docs/faults.md (L) that every store has to carry. Elsewhere: L01, L02, L05 and
 // L09 in redis/load_test, L07 in resources_test, L10 in kinds_test.
 
 #include <atomic>

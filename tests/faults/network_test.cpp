@@ -1,4 +1,4 @@
-// The network faults of the fault catalogue (N) as a backend sees them: requests and
+// The network faults of docs/faults.md (N) as a backend sees them: requests and
 // replies that are lost, late or slow. The sweep over all calls is in lost_reply_test.
 
 #include <future>

@@ -1,4 +1,4 @@
-// The process faults of the fault catalogue (P) that show at the level of the API.
+// The process faults of docs/faults.md (P) that show at the level of the API.
 // Elsewhere: P10 in fork_test, P12 in events_test, P16 in exclusion_test, P17 in reentry_test.
 
 #include <sys/wait.h>

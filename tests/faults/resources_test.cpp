@@ -1,4 +1,4 @@
-// The resource faults of the fault catalogue (R), and L07: what happens when descriptors,
+// The resource faults of docs/faults.md (R), and L07: what happens when descriptors,
 // threads or memory run out, and that none of them runs out by itself.
 // Method: a peer process takes them from itself, one by one, until there are enough.
 

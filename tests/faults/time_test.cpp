@@ -1,4 +1,4 @@
-// The time faults of the fault catalogue (T): the wall clock of one process jumps; nothing
+// The time faults of docs/faults.md (T): the wall clock of one process jumps; nothing
 // that a lock decides depends on it. Elsewhere: T03 and T04 in redis/clock_test, T09 in loss_test
 // and guard_test.
 

@@ -1,6 +1,6 @@
 // Goal: an etcd store keeps its word when leases, watches, members, rights and disks fail.
-// Method: real servers, and etcdctl for what only an operator does. The cases of the fault
-// catalogue are S22 to S28 and N22.
+// Method: real servers, and etcdctl for what only an operator does. The rows of docs/faults.md are
+// S22 to S28, N22 and R03.
 #include <gtest/gtest.h>
 
 #include <atomic>

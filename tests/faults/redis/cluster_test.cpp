@@ -1,4 +1,4 @@
-// N23 of the fault catalogue: nodes of a Cluster that send their clients around, nowhere, or away;
+// N23 of docs/faults.md: nodes of a Cluster that send their clients around, nowhere, or away;
 // N19 there: the node that would tell a waiter hangs, though its lock lives on another; and S19:
 // its slot moves while it is contended.
 

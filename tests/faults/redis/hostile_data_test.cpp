@@ -1,4 +1,4 @@
-// B17 of the fault catalogue: keys of ours that hold what we never wrote. Nobody gets such a lock,
+// B17 of docs/faults.md: keys of ours that hold what we never wrote. Nobody gets such a lock,
 // nothing of it is changed, and whoever looks at it is told, or sees nothing.
 
 #include "cli/cli.hpp"

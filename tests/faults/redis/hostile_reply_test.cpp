@@ -1,4 +1,4 @@
-// B15 and B16 of the fault catalogue: replies that no Redis server sends, in every place where we
+// B15 and B16 of docs/faults.md: replies that no Redis server sends, in every place where we
 // read one. They end the connection; they cost little memory, and nobody is ever told that it holds
 // something.
 

@@ -1,4 +1,4 @@
-// N21 of the fault catalogue: host names of which nothing, or not every address, is of use.
+// N21 of docs/faults.md: host names of which nothing, or not every address, is of use.
 
 #include <dlfcn.h>
 #include <netdb.h>

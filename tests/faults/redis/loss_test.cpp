@@ -1,4 +1,4 @@
-// N14 of the fault catalogue: three of ten packets are lost, either way. It is slower, and nothing
+// N14 of docs/faults.md: three of ten packets are lost, either way. It is slower, and nothing
 // that is held gets lost.
 #include <string>
 #include <thread>

@@ -1,4 +1,4 @@
-// B02 to B05 and B08 of the fault catalogue: names, labels and prefixes that would hurt a server if
+// B02 to B05 and B08 of docs/faults.md: names, labels and prefixes that would hurt a server if
 // they were ever taken for commands, patterns or code; seen from inside the server and as
 // `holdfast ls --json` prints them.
 

@@ -1,4 +1,4 @@
-// N01 to N07, N12, N13 and N15 of the fault catalogue, between a client and a real Redis server: a
+// N01 to N07, N12, N13 and N15 of docs/faults.md, between a client and a real Redis server: a
 // network that refuses, is silent, loses, or is slow. Exit codes are in command_test.
 
 #include <atomic>

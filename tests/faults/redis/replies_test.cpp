@@ -1,4 +1,4 @@
-// N08 to N11 of the fault catalogue: replies that are cut, in pieces or late, and requests that
+// N08 to N11 of docs/faults.md: replies that are cut, in pieces or late, and requests that
 // come when nobody waits for them. Most stand where the core would, to see each single answer.
 
 #include <future>

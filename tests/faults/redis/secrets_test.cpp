@@ -1,4 +1,4 @@
-// X03 of the fault catalogue: a password is said to the server and to nobody else, whatever goes
+// X03 of docs/faults.md: a password is said to the server and to nobody else, whatever goes
 // wrong.
 
 #include <fstream>

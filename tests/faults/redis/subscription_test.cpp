@@ -1,4 +1,4 @@
-// N19 and N20 of the fault catalogue: the connection for messages fails while commands work, and
+// N19 and N20 of docs/faults.md: the connection for messages fails while commands work, and
 // releases that fall between a look at the lock and the subscription; and B15: messages of others.
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// X01 and X02 of the fault catalogue: servers that are not who they should be, or speak no TLS. All
+// X01 and X02 of docs/faults.md: servers that are not who they should be, or speak no TLS. All
 // are refused unless the user said insecure=on, and none hears a password.
 
 #include <sys/socket.h>
