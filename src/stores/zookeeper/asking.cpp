@@ -1,4 +1,4 @@
-// How a claim gets in line, and what becomes of it there.
+// How a claim gets in line, and how its ask is answered.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -17,7 +17,7 @@ std::optional<Millis> read_timeout(std::string_view text) {
   return Millis(count);
 }
 
-// What stands in place of a session, or of an answer: said as it must be.
+// For an ask that got no session or no good answer: `no` only if its claim surely has no node.
 Answer failed(const Place& place, Problem problem) {
   return refused(place.doubtful || !place.child.empty() ? Said::unknown : Said::no,
                  std::move(problem));
@@ -25,8 +25,8 @@ Answer failed(const Place& place, Problem problem) {
 
 }  // namespace
 
-// Every round begins with a connected session and ends with an answer, or where somebody else moved
-// or the connection went.
+// Each round needs a connected session. It answers, or starts another round because the line
+// changed or the connection was lost.
 Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
   if (job.instead_ttl > Millis(0)) {
     Replaced replaced{*this, job.instead, job.instead_ttl};
@@ -61,7 +61,8 @@ Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
     const Verdict verdict = judge(line, place.child);
     switch (verdict.what) {
       case Verdict::What::missing: {
-        // It may have gone with its session. Only one that lives has its sync answered.
+        // Somebody deleted the node, or its session has ended. The leader answers a sync only while
+        // the session lives, so an answer here means: deleted.
         const Outcome synced = co_await session->sync(entry.folder);
         if (was_lost(synced.rc) || is_over(synced.rc)) break;
         const std::lock_guard lock(mutex_);
@@ -98,7 +99,7 @@ Task<std::optional<Answer>> OwnClaims::ask(Entry& entry, AskJob& job) {
 
 // ── getting in line ──────────────────────────────────────────────────────────────────────────────
 
-// The node is made, unless it is there, and the list is read: both in one round trip.
+// Creates the node unless it exists, and lists the children: both in one round trip.
 Task<Outcome> OwnClaims::line_up(Entry& entry, const AskJob& job,
                                  std::shared_ptr<Session> session) {
   if (place_of(entry).doubtful) {
@@ -113,7 +114,7 @@ Task<Outcome> OwnClaims::line_up(Entry& entry, const AskJob& job,
   job.ticket->sent();
   Outcome nothing;
   nothing.rc = ZCONNECTIONLOSS;
-  if (job.ticket->answered()) co_return nothing;  // its deadline came first: it was not sent
+  if (job.ticket->answered()) co_return nothing;  // its deadline passed, so nothing is sent
   if (!settle(entry, session, [](Place& at) { at.doubtful = true; })) co_return nothing;
   const std::string stem = entry.folder + "/" + layout_.stem(entry.claim, job.shape);
   Operation creation = session->create(stem, layout_.written({.about = job.about}), Node::in_line);
@@ -137,8 +138,8 @@ Task<Outcome> OwnClaims::line_up(Entry& entry, const AskJob& job,
   co_return listed;
 }
 
-// Whether a node was made that we were not told of. One of a session before is not ours: it ends
-// when that one does, and is not waited for.
+// Looks for a node whose creation was not confirmed. A node of an earlier session is deleted,
+// because it would stay in line until that session expires.
 Task<int> OwnClaims::find_again(Entry& entry, std::shared_ptr<Session> session) {
   Operation syncing = session->sync(entry.folder);
   Operation listing = session->children(entry.folder);
@@ -178,9 +179,9 @@ Task<int> OwnClaims::find_again(Entry& entry, std::shared_ptr<Session> session) 
   co_return settled ? listed.rc : ZSESSIONEXPIRED;
 }
 
-// ── what the list says ───────────────────────────────────────────────────────────────────────────
+// ── what the list of children says ───────────────────────────────────────────────────────────────
 
-// False: to be judged again.
+// False: the line must be read and judged again.
 Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place, const Line& line,
                             const Verdict& verdict, std::shared_ptr<Session> session,
                             std::optional<Answer>& answer) {
@@ -195,7 +196,8 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
   const std::string marker =
       job.lock_delay > Millis(0) ? layout_.marker(entry.claim, job.lock_delay) : "";
   if (!marker.empty() && place.standing != Standing::held) {
-    // Known before it is made: whatever becomes of that, it goes with the claim.
+    // Recorded before it is created, so that the marker goes with the claim even if the answer is
+    // lost.
     if (!settle(entry, session, [&](Place& at) { at.marker = marker; })) co_return false;
     const Outcome made = co_await session->create(entry.folder + "/" + marker,
                                                   marker_text(*session), Node::persistent);
@@ -206,7 +208,7 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
       co_return true;
     }
   }
-  if (verdict.heard)  // Nobody waits for the answer: those behind ask again in time.
+  if (verdict.heard)  // Not awaited: if it is lost, the waiters behind ask again later.
     (void)session->set(entry.folder + "/" + place.child,
                        layout_.written({.granted = true, .about = job.about}), 0);
   co_return settle(entry, session, [&](Place& at) {
@@ -220,7 +222,7 @@ Task<bool> OwnClaims::grant(Entry& entry, const AskJob& job, const Place& place,
   });
 }
 
-// Nothing: to be judged again.
+// nullopt: the line must be read and judged again.
 Task<std::optional<Answer>> OwnClaims::put_off(Entry& entry, const AskJob& job, const Delay& delay,
                                                std::shared_ptr<Session> session) {
   Answer answer = refused(
@@ -245,7 +247,7 @@ Task<Answer> OwnClaims::refuse(Entry& entry, const Line& line, std::shared_ptr<S
   co_return answer;
 }
 
-// The answer, once the node is surely gone.
+// Returns `answer` once the node is known to be gone; else `unknown`.
 Task<Answer> OwnClaims::give_up(Entry& entry, Answer answer) {
   answer.store_us = place_of(entry).stamp_ms * 1000;
   const int rc = co_await leave(entry);
@@ -280,7 +282,7 @@ Task<OwnClaims::Watched> OwnClaims::watch(const Entry& entry, const Line& line,
       forget_watch(entry.folder + "/" + reading.child->name, entry.claim);
     if (seen.rc == ZOK && reading.child == &first)
       watched.holder = describe(layout_, entry.name, first, seen.stat.czxid, seen.text);
-    // It was let in after the list was read, and will not tell again.
+    // This claim was granted after we read the list, and will not announce that again.
     const bool let_in = reading.child >= &first + granted && layout_.read_note(seen.text).granted;
     watched.moved |= reading.watches && (seen.rc == ZNONODE || let_in);
     if (reading.watches && seen.rc != ZOK && seen.rc != ZNONODE) watched.rc = seen.rc;
@@ -304,14 +306,14 @@ void OwnClaims::forget_watch(const std::string& path, const ClaimId& claim) {
     if (at->second == claim) return void(watches_.erase(at));
 }
 
-// Holders died, and left their markers. A holder that lives writes its marker every sixth of its
-// session, which the marker names, and the server notes when. So the session has ended one timeout
-// and a little after the last of these at the latest, and the delay is counted from then, by the
-// server's time. Markers whose delay is over are removed.
+// The holders of these markers died. A live holder writes its marker, which contains its session
+// timeout, every sixth of that timeout, and the server stamps each write. So the session ended at
+// most a timeout and a third after the last write. The delay counts from then, in the server's
+// time. Markers whose delay is over are removed.
 Task<OwnClaims::Delay> OwnClaims::delay_left(const Entry& entry, const AskJob& job,
                                              const Place& place, const std::vector<Marker>& orphans,
                                              std::shared_ptr<Session> session) {
-  // ZooKeeper tells its time only with a write.
+  // ZooKeeper tells its time only in the answer to a write.
   const std::string text = layout_.written({.about = job.about});
   const Outcome now = co_await session->set(entry.folder + "/" + place.child, text);
   Delay delay{.rc = now.rc};
@@ -319,7 +321,7 @@ Task<OwnClaims::Delay> OwnClaims::delay_left(const Entry& entry, const AskJob& j
     const std::string path = entry.folder + "/" + orphans[i].name;
     Outcome seen = co_await session->get(path);
     if (seen.rc == ZNOAUTH)
-      seen = co_await session->exists(path);  // its age may be seen all the same
+      seen = co_await session->exists(path);  // shows its age without the right to read it
     if (seen.rc == ZNONODE) continue;
     delay.rc = seen.rc;
     const Millis timeout = read_timeout(seen.text).value_or(options_.session);

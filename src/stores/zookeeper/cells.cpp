@@ -8,7 +8,7 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-// "VERSION NUMBER EXPIRY_MS EXPIRES_US\n", and the bytes.
+// "VERSION NUMBER EXPIRY_MS EXPIRES_US\n", then the bytes.
 std::string written(const CellState& state) {
   return std::to_string(state.version) + " " + std::to_string(state.number) + " " +
          std::to_string(state.expiry.count()) + " " + std::to_string(state.expires_us) + "\n" +
@@ -147,7 +147,7 @@ Task<Outcome> CellFolder::write(std::string path, std::string data, int version,
   co_return co_await session->create(path, data, Node::persistent);
 }
 
-// Nothing: the connection went.
+// nullopt: the server did not answer, or refused.
 Task<std::optional<std::int64_t>> CellFolder::server_us(std::shared_ptr<Session> session) {
   for (;;) {
     const Outcome written = co_await session->set(paths_.clock(), "");

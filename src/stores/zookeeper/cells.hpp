@@ -1,7 +1,8 @@
 // stores/zookeeper/cells.hpp: cells, one node each, changed by versioned writes.
 //
-// A node is never deleted, so versions go on. What expires carries the servers' time of its end; to
-// be told the time now, something is written to a node of its own: no client's clock counts.
+// A node is never deleted, so its cell's versions go on. A cell that expires contains its end in
+// the servers' time. To learn that time now, the store writes to a node of its own, because no
+// client's clock counts.
 #pragma once
 
 #include <functional>
@@ -29,7 +30,7 @@ class CellFolder {
 
  private:
   using State = std::optional<CellState>;
-  // What a request does to a cell: the answer, and the changed state if it says yes.
+  // Applies a request to a cell: returns the answer and, if it says yes, changes the state.
   using Change =
       std::function<Cell(State& state, std::int64_t now_us, std::uint64_t first_version)>;
 

@@ -1,5 +1,5 @@
 // The layouts of other libraries' locks: Curator's InterProcessMutex and InterProcessReadWriteLock,
-// and kazoo's Lock. Both order by text, also where a sequence has wrapped: so do we among them.
+// and kazoo's Lock. Both sort by text, even where a sequence has wrapped, so we must do the same.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-constexpr std::uint32_t rw_capacity = 1U << 20;  // as the core asks for; Curator has no limit
+constexpr std::uint32_t rw_capacity = 1U << 20;  // what the core asks for; Curator has no limit
 
 class ForeignLayout : public Layout {
  public:
@@ -29,7 +29,7 @@ class ForeignLayout : public Layout {
     return stem(child.claim, shape) + child.order;
   }
   Token token(std::int64_t number) const override { return {static_cast<std::uint64_t>(number)}; }
-  // The data is theirs: who made it, if anything.
+  // The data belongs to the other library: at most it says who made the node.
   std::string written(const Note& note) const override { return note.about; }
   Note read_note(std::string_view data) const override {
     Note note;
@@ -53,7 +53,7 @@ class CuratorLayout final : public ForeignLayout {
     return std::string(protection) + uuid + "-" + std::string(word_of(shape));
   }
 
-  // Every child counts; one with none of the words is sorted by its whole name.
+  // Every child counts; one without any of the words is sorted by its whole name.
   std::optional<Child> read(std::string_view name) const override {
     Child child{.name = std::string(name), .shape = unknown_shape, .order = std::string(name)};
     for (const Word& word : words) {
@@ -110,7 +110,7 @@ class KazooLayout final : public ForeignLayout {
     return core::in_hex(claim) + std::string(word);
   }
 
-  // What ends in the word and a sequence.
+  // A child counts if its name ends in the word and a sequence.
   std::optional<Child> read(std::string_view name) const override {
     const auto at = name.rfind(word);
     if (at == name.npos) return std::nullopt;

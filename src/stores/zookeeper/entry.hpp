@@ -1,8 +1,8 @@
-// stores/zookeeper/entry.hpp: what is known of one claim of ours, and what is to be done with it.
+// stores/zookeeper/entry.hpp: what we know of one of our claims, and its pending jobs.
 //
-// What is asked about one claim is done one after the other, by one flow: so an ask that hangs and
-// the release that follows it never meet at the server. An entry begins with the first ask and ends
-// when its node is known to be gone.
+// One flow does the jobs of a claim one after the other, so a stuck ask and the release that
+// follows it never meet at the server. An entry begins with the first ask and ends when its node is
+// known to be gone.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ class Batch {
   std::atomic<std::size_t> left_;
 };
 
-// Copies: what a request points to is gone with its answer.
+// Jobs hold copies, because what a request points to may be gone after its answer.
 struct AskJob {
   Shape shape;
   ClaimId instead{};
@@ -52,9 +52,9 @@ struct KeepJob {
   std::size_t index = 0;
 };
 struct DropJob {
-  std::shared_ptr<Batch> batch{};  // null: it was named as replaced …
+  std::shared_ptr<Batch> batch{};  // null: an ask replaces this claim …
   std::size_t index = 0;
-  std::coroutine_handle<> then{};  // … by an ask that goes on afterwards
+  std::coroutine_handle<> then{};  // … and that ask goes on afterwards
 };
 using Job = std::variant<AskJob, KeepJob, DropJob>;
 
@@ -62,23 +62,23 @@ enum class Standing : std::uint8_t {
   absent,
   waiting,
   held,
-  ended,  // it was held and is no more
+  ended,  // it was held and is lost
 };
 
-// Where a claim stands at the server, as far as we were told.
+// Where a claim stands at the server, as far as we know.
 struct Place {
   Standing standing{};
-  std::shared_ptr<Session> session{};  // in which its node was made
-  std::string child{};                 // its node; empty: none that we know of
-  std::string marker{};                // beside it; empty: none
+  std::shared_ptr<Session> session{};  // the one that created its node
+  std::string child{};                 // its node; empty: we know of none
+  std::string marker{};                // its lock_delay marker; empty: none
   Shape shape{};
   std::int64_t number = 0;    // the czxid of its first node
-  std::int64_t stamp_ms = 0;  // the server's time of that
-  bool doubtful = false;      // a node may have been made that we were not told of
-  bool leaving = false;       // it is being deleted
+  std::int64_t stamp_ms = 0;  // the server's time of its creation
+  bool doubtful = false;      // a node may exist whose creation was not confirmed
+  bool leaving = false;       // its node is being deleted or replaced
   bool revoked = false;
 
-  // Its node is not there any more. The marker, which has no session, still may be.
+  // The node is gone. The marker may remain, because it belongs to no session.
   void node_is_gone() { *this = {.standing = standing, .marker = std::move(marker)}; }
 };
 
@@ -90,10 +90,10 @@ struct Entry {
   const std::string name;
   const std::string folder;  // the lock's node
 
-  // Under the mutex of the claims.
+  // Guarded by OwnClaims::mutex_.
   Place place;
   std::deque<Job> jobs;
-  bool served = false;  // by a flow
+  bool served = false;  // a flow does its jobs
 };
 
 }  // namespace holdfast::stores::zookeeper

@@ -4,7 +4,8 @@
 
 namespace holdfast::stores::zookeeper {
 
-// From below, for there may be no right to make what is there.
+// Starts at the lowest node, because we may have no right to create the nodes above it, and usually
+// they exist.
 Task<int> make_path(std::string path, Node kind, std::shared_ptr<Session> session) {
   std::size_t end = path.size();
   for (;;) {

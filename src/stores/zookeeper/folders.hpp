@@ -1,4 +1,4 @@
-// stores/zookeeper/folders.hpp: the nodes that others lie in.
+// stores/zookeeper/folders.hpp: nodes that contain other nodes.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace holdfast::stores::zookeeper {
 
-// Makes a node, and those above it, where they are missing. A container goes by itself when it is
-// empty, where the server knows how. ZOK if it is there now.
+// Creates a node and what is missing above it. Servers that know containers delete an empty one by
+// themselves. ZOK: it is there now.
 Task<int> make_path(std::string path, Node kind, std::shared_ptr<Session> session);
 
 }  // namespace holdfast::stores::zookeeper

@@ -12,7 +12,7 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-// What there is no memory to say is said shortly.
+// Makes a problem; without memory for it, reports that instead.
 template <class Make>
 Problem said(Make make) noexcept try {
   return make();
@@ -31,7 +31,8 @@ bool Keeper::enter(Entrance& entrance) noexcept {
   return true;
 }
 
-// It may be resumed before this returns, so nothing of it is touched after the mutex is given back.
+// Another thread may resume the coroutine before this returns, so nothing of it is touched once the
+// mutex is unlocked.
 bool Keeper::wait(Entrance& entrance, std::coroutine_handle<> waiting) {
   const std::lock_guard lock(mutex_);
   if (closed_) {
@@ -47,7 +48,7 @@ bool Keeper::wait(Entrance& entrance, std::coroutine_handle<> waiting) {
   return true;
 }
 
-// Lets all in who wait: to the session, or out with the problem.
+// Resumes all that wait: with the session, or with the problem.
 void Keeper::admit(const std::shared_ptr<Session>& session, const Problem& problem) noexcept {
   std::vector<Waiting> all;
   {
@@ -77,14 +78,15 @@ bool Keeper::connected() noexcept {
 
 // ── the session's life ───────────────────────────────────────────────────────────────────────────
 
-// On a thread of its own: to resolve a name may take long, and a call only starts. So may the end
-// of those before, which are about to resolve it, too.
+// On a thread of its own, because resolving a name may take long and a backend's call must not
+// wait. Closing the earlier sessions may take as long, because they may be about to resolve a name
+// too.
 void Keeper::open(std::vector<std::shared_ptr<Session>> over) {
-  end_opening();  // There was no session.
+  end_opening();  // No opening is under way, because there was no session.
   auto session = std::make_shared<Session>(options_, static_cast<Audience&>(*this));
   {
     const std::lock_guard lock(mutex_);
-    ended_.reserve(ended_.size() + 1);  // for its end
+    ended_.reserve(ended_.size() + 1);  // so that let_go() needs no memory
     wanted_ = false;
     session_ = session;
   }
@@ -108,7 +110,7 @@ void Keeper::open(std::vector<std::shared_ptr<Session>> over) {
   if (error != 0) opened(session, error);
 }
 
-// It is done, or nearly.
+// In tick() the thread is done, or nearly; in close() it may still resolve a name.
 void Keeper::end_opening() noexcept {
   if (opening_.joinable()) opening_.join();
   opening_is_over_ = false;
@@ -146,7 +148,8 @@ void Keeper::disconnected(Session& session) noexcept {
   courier_.tick_at(hopeless_at);
 }
 
-// What was held is told lost before a new session can prove itself alive: its proof is not theirs.
+// Reports what was held as lost before a new session can prove itself alive, because its proof says
+// nothing about the old claims.
 void Keeper::ended(Session& session, int rc) noexcept {
   const bool expired = rc == ZSESSIONEXPIRED;
   if (!let_go(session, expired)) return;
@@ -155,7 +158,7 @@ void Keeper::ended(Session& session, int rc) noexcept {
   if (!expired) admit(nullptr, said([&] { return problem_of(rc); }));
 }
 
-// `wanted`: whoever waits gets another. False if it was let go before.
+// `wanted`: those that wait get another session. False if it was let go before.
 bool Keeper::let_go(const Session& session, bool wanted) noexcept {
   const std::lock_guard lock(mutex_);
   if (session_.get() != &session) return false;
@@ -204,9 +207,9 @@ void Keeper::close() noexcept {
   admit(nullptr, said(closing));
 }
 
-// ── its proof ────────────────────────────────────────────────────────────────────────────────────
+// ── proving it alive ─────────────────────────────────────────────────────────────────────────────
 
-// Proofs that follow each other closely say nothing new, and each costs a message.
+// Reports only some proofs: those in quick succession say nothing new, and each costs a hint.
 void Keeper::proved(Session& session, BootTime sent) noexcept {
   const Millis timeout = session.timeout();
   {
@@ -255,14 +258,14 @@ BootTime Keeper::tick_proof(BootTime now) {
   bool late = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!session_ || !session_->connected()) return BootTime::max();  // its connection will tick
+    if (!session_ || !session_->connected()) return BootTime::max();  // connected() will tick
     if (now < sync_due_) return sync_due_;
     sync_due_ = now + session_->timeout() / 6;
     late = std::exchange(syncing_, true);
     if (!late) session = session_;
   }
   if (late) {
-    doubt();  // the last one was not answered yet
+    doubt();  // the last sync is not answered yet
   } else {
     tenants_.prove(*session);
     sync(session);
@@ -271,7 +274,7 @@ BootTime Keeper::tick_proof(BootTime now) {
   return sync_due_;
 }
 
-// Without memory for it the next one is sent all the same.
+// Without memory for this sync, the next one is sent all the same.
 void Keeper::sync(const std::shared_ptr<Session>& session) {
   const Flow flow = [](Keeper& keeper, std::shared_ptr<Session> asked) -> Flow {
     bool proven = false;

@@ -1,13 +1,13 @@
 // stores/zookeeper/keeper.hpp: keeps one session, and proves it alive.
 //
-// The first who needs a session has it made, and a new one is made after its end. What proves it:
-// answers to writes and to sync, which go through the leader. While anything depends on it, a sync
-// is sent every sixth of its timeout. Pings and reads are answered by a server that the others have
-// long given up, and count for nothing.
+// Opens a session when a request first needs one, and another after that one has ended. Only
+// answers to writes and to sync prove a session alive, because they go through the leader. While a
+// claim depends on the session, a sync goes out every sixth of its timeout. Answers to pings and
+// reads prove nothing, because a server that the others gave up long ago still sends them.
 //
-// One that was not connected for as long as its timeout holds nothing any more, and is given up.
-// The server may be down; or it came back with less than the session has seen, and then it refuses
-// the session for ever without saying why. A new session shows which of the two it is.
+// A session that was disconnected for a whole timeout holds nothing any more, and is given up. The
+// server may be down; or it came back with older data than the session has seen, and then it
+// refuses the session for ever without saying why. A new session shows which of the two it is.
 #pragma once
 
 #include <atomic>
@@ -24,13 +24,13 @@
 
 namespace holdfast::stores::zookeeper {
 
-// Who has something in the session.
+// The part of the store that keeps things in the session.
 struct Tenants {
-  virtual bool depend() noexcept = 0;  // on the session's life
-  // It is over. `told`: by the server, so all that was made in it is gone.
+  virtual bool depend() noexcept = 0;  // true: something depends on the session
+  // The session is over. `told`: the server said so, so everything made in it is gone.
   virtual void evict(bool told) noexcept = 0;
   virtual void changed(const std::string& path, bool deleted) noexcept = 0;
-  virtual void prove(Session& session) noexcept = 0;  // every sixth of its timeout, if they depend
+  virtual void prove(Session& session) noexcept = 0;  // every sixth of its timeout, while depend()
 
  protected:
   ~Tenants() = default;
@@ -40,9 +40,9 @@ class Keeper final : Audience {
  public:
   Keeper(const Options& options, Courier& courier, Tenants& tenants)
       : options_(options), courier_(courier), tenants_(tenants) {}
-  void close() noexcept;  // what waits for a session is told that there is none
+  void close() noexcept;  // answers all that wait for a session: there is none
 
-  // co_await keeper.session(): one that is connected; or none, and why.
+  // co_await keeper.session(): a connected session; or none, and why.
   struct Found {
     std::shared_ptr<Session> session;
     Problem problem;
@@ -63,8 +63,8 @@ class Keeper final : Audience {
 
   std::shared_ptr<Session> present() noexcept;  // connected or not; null: there is none
   bool connected() noexcept;
-  void depended_on() noexcept;  // from now on it must be proven
-  Problem unreachable();        // what to say if there is no session in time
+  void depended_on() noexcept;  // from now on the session must be proven alive
+  Problem unreachable();        // for a call that gets no session in time
   BootTime tick(BootTime now) noexcept;
 
  private:
@@ -74,7 +74,7 @@ class Keeper final : Audience {
   };
   bool enter(Entrance& entrance) noexcept;
   bool wait(Entrance& entrance, std::coroutine_handle<> waiting);
-  void open(std::vector<std::shared_ptr<Session>> over);  // which are closed first
+  void open(std::vector<std::shared_ptr<Session>> over);  // closes `over` first
   void end_opening() noexcept;
   void opened(const std::shared_ptr<Session>& session, int error) noexcept;
   void admit(const std::shared_ptr<Session>& session, const Problem& problem) noexcept;
@@ -94,17 +94,17 @@ class Keeper final : Audience {
   const Options& options_;
   Courier& courier_;
   Tenants& tenants_;
-  std::thread opening_;  // names are resolved there; touched by tick and close only
+  std::thread opening_;  // resolves names; only tick and close touch it
   std::atomic<bool> opening_is_over_ = false;
   std::mutex mutex_;
   std::shared_ptr<Session> session_;
   std::vector<std::shared_ptr<Session>> ended_;  // to be closed
   std::vector<Waiting> waiting_;
-  BootTime told_;  // the proof that was told last
+  BootTime told_;  // when the last reported proof was sent
   BootTime sync_due_;
-  BootTime hopeless_at_ = BootTime::max();  // it is not connected, and given up then
+  BootTime hopeless_at_ = BootTime::max();  // if disconnected: when it is given up
   bool syncing_ = false;
-  bool wanted_ = false;  // there is none, and somebody waits for one
+  bool wanted_ = false;  // there is no session, and a request waits for one
   bool doubted_ = false;
   bool closed_ = false;
 };

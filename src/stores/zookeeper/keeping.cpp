@@ -1,4 +1,4 @@
-// How what is held is kept: renewals, downgrades, and the watch on one's own node.
+// How a claim is kept: renewals, downgrades, and the watch on its own node.
 #include <utility>
 
 #include "stores/zookeeper/own_claims.hpp"
@@ -7,13 +7,13 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-// Whoever releases sooner needs no watch on its own node.
+// A claim that is released sooner needs no watch on its own node.
 constexpr Millis guarded_after{30};
 
 }  // namespace
 
-// The session keeps all that is held in it, so a renewal only looks: after a sync, for an isolated
-// server would still show what is long gone.
+// The session keeps everything that is held in it, so a renewal only reads the node. It syncs
+// first, because an isolated server would still show a node that is long gone.
 Task<Answer> OwnClaims::keep(Entry& entry, const KeepJob& job) {
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();
@@ -49,7 +49,8 @@ Task<Answer> OwnClaims::keep(Entry& entry, const KeepJob& job) {
   }
 }
 
-// A weight stands in the node's name. Another node takes its place in line, in one step.
+// The weight is part of the node's name, so another node takes its place in line, in one
+// transaction.
 Task<int> OwnClaims::reshape(Entry& entry, const Place& place, std::uint32_t weight,
                              std::shared_ptr<Session> session) {
   const auto child = layout_.read(place.child);
@@ -76,7 +77,7 @@ Task<int> OwnClaims::reshape(Entry& entry, const Place& place, std::uint32_t wei
   co_return changed.rc;
 }
 
-// ── the watch on one's own node ──────────────────────────────────────────────────────────────────
+// ── the watch on a claim's own node ──────────────────────────────────────────────────────────────
 
 void OwnClaims::guard_later(const Entry& entry) {
   const BootTime due = BootClock::now() + guarded_after;
@@ -102,7 +103,8 @@ BootTime OwnClaims::tick(BootTime now) noexcept try {
   return now + guarded_after;
 }
 
-// Sees that it is revoked or deleted, now or later. What it reads also says so if that was before.
+// Watches the claim's own node, to notice when it is revoked or deleted. The same read shows
+// whether that has already happened.
 Flow OwnClaims::guard(std::shared_ptr<Entry> entry) {
   const Place place = place_of(*entry);
   if (place.child.empty() || place.leaving || !place.session) co_return;
@@ -123,9 +125,9 @@ Flow OwnClaims::guard(std::shared_ptr<Entry> entry) {
   }
 }
 
-// Its node was deleted by somebody, or went with its session: we may be told of the node first.
-// A holder has lost the lock either way. A waiter has only if the session lives on; else it gets in
-// line again, as everything of that session does.
+// Somebody deleted the node, or it went with its session and we hear of the node first. A holder
+// has lost the lock either way. A waiter has lost its place for good only if the session lives on;
+// else it gets in line again, like every waiter of that session.
 void OwnClaims::end_deleted(const std::shared_ptr<Entry>& entry, const Place& place) {
   {
     const std::lock_guard lock(mutex_);
@@ -140,7 +142,7 @@ void OwnClaims::end_deleted(const std::shared_ptr<Entry>& entry, const Place& pl
   end_deleted_waiter(entry, place);
 }
 
-// Only a session that lives has its sync answered by the leader.
+// The leader answers a sync only while the session lives.
 Flow OwnClaims::end_deleted_waiter(std::shared_ptr<Entry> entry, Place place) {
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();

@@ -14,7 +14,7 @@ constexpr std::string_view delay_word = "-delay-";
 constexpr char kinds[] = {'m', 'r', 's'};  // in the order of Kind
 constexpr std::size_t hex_size = 2 * sizeof(ClaimId);
 
-// The number that `rest` begins with.
+// Removes from `rest` the number that it begins with.
 template <class Number>
 bool take(std::string_view& rest, Number& number) {
   const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), number);
@@ -28,8 +28,8 @@ bool take(std::string_view& rest, char c) {
   return true;
 }
 
-// Sequences are signed numbers of 32 bits that wrap around. Those of the living are close together,
-// so their distance to any of them tells the order.
+// Sequences are signed 32-bit numbers that wrap around. Those of live claims are close together, so
+// their distances from any one of them give the order.
 std::int32_t distance(const Child& from, const Child& to) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(to.sequence) -
                                    static_cast<std::uint32_t>(from.sequence));
@@ -63,7 +63,7 @@ class OwnLayout final : public Layout {
     if (!take(rest, shape.capacity) || !take(rest, '-') || !take(rest, shape.weight) ||
         !take(rest, '-') || !take(rest, child.sequence))
       return std::nullopt;
-    // Written in one way only, so that what looks like ours is ours.
+    // Each name has only one spelling, so that no foreign node passes for one of ours.
     child.name = reshaped(child, shape);
     if (child.name != name || shape.weight == 0 || shape.weight > shape.capacity)
       return std::nullopt;

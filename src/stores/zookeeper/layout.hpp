@@ -1,12 +1,12 @@
-// stores/zookeeper/layout.hpp: how a claim is written down, and read again.
+// stores/zookeeper/layout.hpp: how a claim is written as a node, and read again.
 //
-// In our own layout a child of a lock's node is CLAIM-rCAPACITY-WEIGHT-SEQUENCE: what decides
-// stands in its name, so that one list of children is enough. Or it is CLAIM-delay-MILLISECONDS,
-// which stays when its claim goes by death; it holds the length of its holder's session. Anything
-// else is not ours and does not count.
+// In our own layout a child of a lock's node is CLAIM-rCAPACITY-WEIGHT-SEQUENCE (m, r or s for the
+// kind). Its name has everything that decides, so one list of children is enough. Or the child is a
+// marker, CLAIM-delay-MILLISECONDS, which outlives a claim whose holder died; its data is the
+// timeout of the holder's session. Every other child is foreign and does not count.
 //
 // A dialect is the layout of another library's locks (dialects.cpp). There a name is a path, and
-// who else counts, and in which order, is for that library to say.
+// that library decides which other children count, and in which order.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Child {
   ClaimId claim{};
   Shape shape{};
   std::int32_t sequence = 0;
-  std::string order{};  // in a dialect: what it is sorted by
+  std::string order{};  // dialects sort by this
 };
 struct Marker {
   std::string name;
@@ -42,9 +42,9 @@ class Layout {
   static std::unique_ptr<const Layout> of(const Options& options, const Paths& paths);
   virtual ~Layout() = default;
 
-  // The node of a lock; nothing if it can have none of that name.
+  // The path of a lock's node; nullopt if this layout has none for that name.
   virtual std::optional<std::string> lock(std::string_view name) const = 0;
-  virtual bool contained() const = 0;  // that node goes when it is empty
+  virtual bool contained() const = 0;  // the servers delete that node once it is empty
 
   virtual std::string stem(const ClaimId& claim, const Shape& shape) const = 0;  // + the sequence
   virtual std::optional<Child> read(std::string_view name) const = 0;
@@ -60,12 +60,12 @@ class Layout {
   virtual Note read_note(std::string_view data) const = 0;
 };
 
-// As others see it: the first node of a claim has the number, and a later one says it.
+// What others see. The czxid of a claim's first node is its number; a later node's note says it.
 Holder describe(const Layout& layout, const std::string& name, const Child& child,
                 std::int64_t czxid, std::string_view data);
 
 // What the layouts share.
-std::optional<ClaimId> take_claim(std::string_view& rest);  // 32 hex digits off its beginning
+std::optional<ClaimId> take_claim(std::string_view& rest);  // removes 32 hex digits in front
 std::string with_sequence(std::string stem, std::int32_t sequence);  // as ZooKeeper writes it
 std::unique_ptr<const Layout> curator_layout(std::string chroot);
 std::unique_ptr<const Layout> kazoo_layout(std::string chroot);

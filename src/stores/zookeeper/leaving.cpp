@@ -1,4 +1,4 @@
-// How a claim ends: released, withdrawn, or named as replaced by the next.
+// How a claim ends: released, withdrawn, or replaced by another ask.
 #include <utility>
 
 #include "stores/zookeeper/own_claims.hpp"
@@ -6,8 +6,9 @@
 
 namespace holdfast::stores::zookeeper {
 
-// Until it is confirmed, or its session has ended: nothing is left in line that nobody wants.
-// ZOK: it is gone by us. ZNONODE: it was not there. ZSESSIONEXPIRED: it went with its session.
+// Goes on until the deletion is confirmed or the session has ended, so that no unwanted claim stays
+// in line. ZOK: we deleted the node. ZNONODE: it was not there. ZSESSIONEXPIRED: it went with its
+// session.
 Task<int> OwnClaims::leave(Entry& entry) {
   for (bool tried = false;;) {
     const Place place = place_of(entry);
@@ -40,7 +41,7 @@ Task<int> OwnClaims::leave(Entry& entry) {
   }
 }
 
-// The session of a claim that was lost took its node, but not its marker.
+// When the session ended, it took the claim's node, but not the marker.
 Task<int> OwnClaims::remove_marker(const Entry& entry, const Place& place) {
   for (;;) {
     const auto [session, problem] = co_await keeper_.session();
@@ -50,7 +51,7 @@ Task<int> OwnClaims::remove_marker(const Entry& entry, const Place& place) {
   }
 }
 
-// The marker goes with it in one step: only death leaves it.
+// Removes the marker in the same transaction, so that only a holder's death leaves one behind.
 Task<int> OwnClaims::remove_node(const Entry& entry, const Place& place,
                                  std::shared_ptr<Session> session) {
   const std::string path = entry.folder + "/" + place.child;
@@ -62,7 +63,7 @@ Task<int> OwnClaims::remove_node(const Entry& entry, const Place& place,
   const std::vector<Change> both = {{Change::What::remove, path}, {Change::What::remove, marker}};
   const Outcome removed = co_await session->change(both);
   if (removed.rc != ZNONODE) co_return removed.rc;
-  // One of them is gone already.
+  // One of the two is already gone.
   const Outcome child = co_await session->remove(path);
   const Outcome other = co_await session->remove(marker);
   co_return was_lost(other.rc) ? other.rc : child.rc;

@@ -1,10 +1,11 @@
-// stores/zookeeper/line.hpp: who of those before one name is let in, and whom the others watch.
+// stores/zookeeper/line.hpp: whether a claim in a line is granted, and which nodes it watches if
+// not.
 //
-// Pure: the children of a lock's node come in, a verdict goes out. All who look at the same list
-// come to the same verdict, and an older list never lets in more: whoever stands before us was
-// there before us. So a reader of stale lists errs on the safe side.
+// Pure: the children of a lock's node come in, a verdict goes out. Everybody who reads the same
+// list reaches the same verdict. An older list never grants more, because a claim ahead of ours is
+// older than ours and so was in that list too. So a stale list errs on the safe side.
 //
-// The claims stand in the order of their sequence; stores/common/line.hpp has the rule.
+// The claims are sorted by sequence; stores/common/line.hpp has the rule.
 #pragma once
 
 #include <span>
@@ -17,7 +18,7 @@ namespace holdfast::stores::zookeeper {
 
 struct Line {
   std::vector<Child> claims;    // in order
-  std::vector<Marker> orphans;  // markers whose claim is gone: their holder died
+  std::vector<Marker> orphans;  // markers whose claim is gone: the holder died
 
   Line(std::span<const std::string> children, const Layout& layout);
 
@@ -27,13 +28,13 @@ struct Line {
 struct Verdict {
   enum class What : std::uint8_t {
     granted,
-    waits,    // for one of those in `watch` to change
-    misfit,   // it is in use as another kind, or with another capacity
+    waits,    // until one of those in `watch` changes
+    misfit,   // the name is in use as another kind, or with another capacity
     missing,  // it is not there
   };
   What what{};
   std::vector<std::string> watch{};
-  bool heard = false;  // those behind watch it, and have to be told that it is granted
+  bool heard = false;  // those behind watch it, and must see that it is granted
 };
 
 Verdict judge(const Line& line, std::string_view mine);

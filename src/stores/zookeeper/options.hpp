@@ -3,8 +3,8 @@
 //   zookeeper://[user:password@]h1[:port],h2,h3[/chroot]
 //
 //   ?session=15s            how long a session outlives its client: the ttl of all leases
-//   ?tick=2s                the servers' tickTime: a session may end so much early
-//   ?acl=open|creator       who may change what we make: anybody, or whoever made it
+//   ?tick=2s                the servers' tickTime: a session may expire one tick early
+//   ?acl=open|creator       who may change our nodes: anybody, or only the user who made them
 //   ?dialect=curator|kazoo  the nodes of Curator's and kazoo's locks
 #pragma once
 

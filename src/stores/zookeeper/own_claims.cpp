@@ -75,14 +75,15 @@ bool OwnClaims::hand_in(const ClaimId& claim, Job job) {
   return true;
 }
 
-// Without memory the jobs stay for the next who hands one in.
+// Without memory, the jobs stay queued until somebody hands in the next one.
 void OwnClaims::begin(const std::shared_ptr<Entry>& entry) {
   if (serve(entry).begun) return;
   const std::lock_guard lock(mutex_);
   entry->served = false;
 }
 
-// Without memory it ends in the middle: then nobody serves, and its calls wait for their deadlines.
+// Without memory it ends in the middle: then no flow serves the entry, and its calls are answered
+// at their deadlines.
 Flow OwnClaims::serve(std::shared_ptr<Entry> entry) {
   struct Turn {
     ~Turn() {
@@ -122,7 +123,8 @@ std::optional<Job> OwnClaims::next(const std::shared_ptr<Entry>& entry) {
     return job;
   }
   entry->served = false;
-  // A node that was made stays known until it is removed: the core may withdraw it only later.
+  // An entry whose node exists stays until the node is removed, because the core may withdraw it
+  // only later.
   const Place& place = entry->place;
   if (place.standing == Standing::absent && place.child.empty() && !place.doubtful)
     entries_.erase(entry->claim);
@@ -166,8 +168,8 @@ bool OwnClaims::depend() noexcept {
   return !entries_.empty();
 }
 
-// Told under the mutex: an answer that is given under it comes before, and what comes after sees
-// that the session is over.
+// Gives its hints under the mutex, so a grant that was answered under the mutex precedes them, and
+// every later step sees that the session is over.
 void OwnClaims::evict(bool told) noexcept {
   const std::lock_guard lock(mutex_);
   watches_.clear();
@@ -191,7 +193,7 @@ void OwnClaims::evict(bool told) noexcept {
   }
 }
 
-// A delay is counted from the last time that the server saw its marker written.
+// Writes the markers of what we hold again, because a lock_delay counts from the last such write.
 void OwnClaims::prove(Session& session) noexcept try {
   std::vector<std::string> markers;
   {
@@ -202,7 +204,7 @@ void OwnClaims::prove(Session& session) noexcept try {
   }
   for (const std::string& marker : markers) (void)session.set(marker, marker_text(session));
 } catch (const std::bad_alloc&) {
-  // The next time comes soon.
+  // The next proof writes them.
 }
 
 void OwnClaims::changed(const std::string& path, bool deleted) noexcept try {

@@ -1,12 +1,12 @@
 // stores/zookeeper/own_claims.hpp: the claims of this process, from their first ask to their end.
 //
-// A claim is an ephemeral sequential child of its lock's node. It is made and the children are
-// listed in one round trip; line.hpp tells from the list whether it is granted and, if not, whose
-// change to wait for. When that comes, whoever waits is told to look, asks again, and the list is
+// A claim is an ephemeral sequential child of its lock's node. One round trip creates it and lists
+// the children; from the list, line.hpp tells whether the claim is granted and, if not, which nodes
+// to watch. When one of them changes, the waiter gets a look() hint, asks again, and the list is
 // read again.
 //
 // The bodies: own_claims.cpp (entries, events), asking.cpp, leaving.cpp (releases), keeping.cpp
-// (renewals, and the watch that each keeps on its own node).
+// (renewals, and the watch that each claim keeps on its own node).
 #pragma once
 
 #include <deque>
@@ -56,7 +56,7 @@ class OwnClaims final : public Tenants {
   Flow serve(std::shared_ptr<Entry> entry);
   std::optional<Job> next(const std::shared_ptr<Entry>& entry);
   Place place_of(const Entry& entry);
-  // Changes where it stands; false if the session is over, and so is all that was made in it.
+  // Changes entry.place; false if the session is over, because then everything made in it is gone.
   template <class Change>
   bool settle(Entry& entry, const std::shared_ptr<Session>& session, Change&& change) {
     const std::lock_guard lock(mutex_);
@@ -67,8 +67,8 @@ class OwnClaims final : public Tenants {
   bool is_withdrawn(const ClaimId& claim);
   void withdraw(const ClaimId& claim, Millis ttl);
 
-  void note_number(const Place& place) noexcept;  // under the mutex
-  Problem fault_of_number(const Place& place);    // errc 0: it may be that of a grant
+  void note_number(const Place& place) noexcept;  // Requires mutex_.
+  Problem fault_of_number(const Place& place);    // errc 0: a grant may carry this number
 
   // Asking.
   Task<std::optional<Answer>> ask(Entry& entry, AskJob& job);
@@ -80,7 +80,7 @@ class OwnClaims final : public Tenants {
   Task<Answer> refuse(Entry& entry, const Line& line, std::shared_ptr<Session> session);
   Task<Answer> give_up(Entry& entry, Answer answer);
   struct Delay {
-    int rc = ZOK;    // else it is not known
+    int rc = ZOK;    // otherwise `left` is unknown
     Millis left{0};  // 0: it is over
   };
   Task<Delay> delay_left(const Entry& entry, const AskJob& job, const Place& place,
@@ -89,21 +89,21 @@ class OwnClaims final : public Tenants {
                                       std::shared_ptr<Session> session);
   struct Watched {
     int rc = ZOK;
-    bool moved = false;  // what is to be watched has changed meanwhile
+    bool moved = false;  // a watched node changed meanwhile: judge again
     std::optional<Holder> holder{};
   };
   Task<Watched> watch(const Entry& entry, const Line& line, const Verdict& verdict,
                       std::shared_ptr<Session> session);
-  bool note_watch(const std::string& path, const ClaimId& claim);  // false: it is watched
+  bool note_watch(const std::string& path, const ClaimId& claim);  // false: it watches already
   void forget_watch(const std::string& path, const ClaimId& claim);
 
-  // What a marker holds.
+  // A marker contains the timeout of its holder's session.
   static std::string marker_text(const Session& session) {
     return std::to_string(session.timeout().count());
   }
 
   // Leaving.
-  struct Replaced {  // co_await: a claim of ours was named as replaced, and is gone
+  struct Replaced {  // co_await: withdraws the claim that an ask replaces; resumes once it is gone
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> waiting);
     void await_resume() const noexcept {}
@@ -121,7 +121,7 @@ class OwnClaims final : public Tenants {
   Task<int> reshape(Entry& entry, const Place& place, std::uint32_t weight,
                     std::shared_ptr<Session> session);
   Flow guard(std::shared_ptr<Entry> entry);
-  void guard_later(const Entry& entry);  // under the mutex
+  void guard_later(const Entry& entry);  // Requires mutex_.
   void end_deleted(const std::shared_ptr<Entry>& entry, const Place& place);
   Flow end_deleted_waiter(std::shared_ptr<Entry> entry, Place place);
 
@@ -131,12 +131,12 @@ class OwnClaims final : public Tenants {
   Keeper& keeper_;
   std::mutex mutex_;
   std::unordered_map<ClaimId, std::shared_ptr<Entry>, Hash> entries_;
-  std::unordered_map<ClaimId, BootTime, Hash> withdrawn_;  // a late ask is refused until then
+  std::unordered_map<ClaimId, BootTime, Hash> withdrawn_;  // a late ask is refused until this time
   std::multimap<std::string, ClaimId, std::less<>> watches_;
-  // Numbers of grants: the highest so far, and the highest that a session of before has seen. In
-  // the present session each is higher than that, or the servers have forgotten something.
+  // Numbers of grants: the highest so far, and the highest that earlier sessions have seen. A
+  // number of the present session must be higher than that; otherwise the servers have lost data.
   std::int64_t highest_ = 0, forgotten_below_ = 0;
-  std::deque<std::pair<BootTime, ClaimId>> unguarded_;  // whose own node is to be watched then
+  std::deque<std::pair<BootTime, ClaimId>> unguarded_;  // when each starts to watch its own node
 };
 
 }  // namespace holdfast::stores::zookeeper

@@ -7,7 +7,7 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-// A dot alone has a meaning of its own in a path.
+// ZooKeeper refuses "." and ".." as parts of a path.
 std::string as_part(std::string_view name) {
   if (name == ".") return "%2E";
   if (name == "..") return "%2E%2E";

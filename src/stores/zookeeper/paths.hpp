@@ -1,8 +1,8 @@
-// stores/zookeeper/paths.hpp: where things lie.
+// stores/zookeeper/paths.hpp: where our nodes are.
 //
 //   CHROOT/holdfast/1/locks/NAME/CHILD    NAME percent-encoded, one node a lock; layout.hpp: CHILD
 //   CHROOT/holdfast/1/cells/NAME
-//   CHROOT/holdfast/1/clock               written to, to be told the servers' time
+//   CHROOT/holdfast/1/clock               a write to it tells the servers' time
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace holdfast::stores::zookeeper {
 
-bool is_path(std::string_view path);  // absolute, and one that ZooKeeper takes
+bool is_path(std::string_view path);  // an absolute path that ZooKeeper accepts
 
 class Paths {
  public:
@@ -28,7 +28,7 @@ class Paths {
   const std::string root_;
 };
 
-// The name whose lock's last part of the path this is, if it is one.
+// The name whose lock's path ends in `part`; nullopt if we would never write that part.
 std::optional<std::string> name_of(std::string_view part);
 
 }  // namespace holdfast::stores::zookeeper

@@ -8,14 +8,14 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-constexpr std::size_t at_once = 64;  // locks whose children are asked for before the first answer
+constexpr std::size_t at_once = 64;  // locks whose children we ask for before the first answer
 
 Problem not_a_path() { return {Errc::invalid, "name", "in a dialect a name is a path"}; }
 
 }  // namespace
 
-// A server may be behind the others, and what is told is to show what was done before: all of it is
-// read behind a sync, which nothing waits for until the end.
+// A listing must show everything that was done before it, but a server may lag behind the others.
+// So every read follows a sync, whose answer is awaited only at the end.
 Flow Registry::tell_holders(std::string of, bool of_one, Courier::Ticket<Listing> ticket) {
   ticket->trouble(keeper_.unreachable());
   const std::string folder = of_one ? layout_.lock(of).value_or("") : paths_.locks();
@@ -50,7 +50,7 @@ Flow Registry::tell_holders(std::string of, bool of_one, Courier::Ticket<Listing
   }
 }
 
-// Of a dialect's names only the one is known that is asked for.
+// In a dialect we know no names but the one that was asked for.
 Task<Outcome> Registry::names(std::string prefix, std::shared_ptr<Session> session) {
   Outcome found;
   if (options_.dialect != Dialect::own) {
@@ -136,7 +136,8 @@ Flow Registry::revoke(std::string name, bool now, Courier::Ticket<Answer> ticket
   }
 }
 
-// Its owner watches it. What is gone, or was changed by its owner meanwhile, needs no second word.
+// The owner watches its node, so marking it is enough. If the owner changes the node meanwhile, it
+// is read and marked again; a node that is gone needs no mark.
 Task<int> Registry::revoke_one(std::string folder, std::string child, std::string marker, bool now,
                                std::shared_ptr<Session> session) {
   const std::string path = folder + "/" + child;

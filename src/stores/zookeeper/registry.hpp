@@ -1,4 +1,4 @@
-// stores/zookeeper/registry.hpp: what is asked about everybody's claims: lists and revocations.
+// stores/zookeeper/registry.hpp: requests about everybody's claims: lists and revocations.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class Registry {
   Registry(const Options& options, const Paths& paths, const Layout& layout, Keeper& keeper)
       : options_(options), paths_(paths), layout_(layout), keeper_(keeper) {}
 
-  // Of one name, or of all that begin so.
+  // of_one: of that name alone; else of every name that begins with `of`.
   Flow tell_holders(std::string of, bool of_one, Courier::Ticket<Listing> ticket);
   Flow revoke(std::string name, bool now, Courier::Ticket<Answer> ticket);
 

@@ -7,12 +7,12 @@
 namespace holdfast::stores::zookeeper {
 namespace {
 
-// A refusal that the leader decided on is an answer like any other.
+// A refusal by the leader proves the session alive as well as a success does.
 bool was_answered(int rc) noexcept {
   return rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS || rc == ZBADVERSION || rc == ZNOTEMPTY;
 }
 
-// The library writes to stderr unless somebody listens.
+// Without a log callback, the library would write to stderr.
 void ignore_log(const char*) {}
 
 }  // namespace
@@ -30,7 +30,7 @@ struct Operation::State {
   State(Session& its_session, bool does_write) : session(its_session), writes(does_write) {}
 
   Session& session;
-  const BootTime sent = BootClock::now();  // before it is handed to the library
+  const BootTime sent = BootClock::now();  // before the library gets it
   const bool writes;
   Outcome outcome;
   std::vector<zoo_op_result_t> results;  // of a transaction; the library fills them in
@@ -39,7 +39,7 @@ struct Operation::State {
   State* previous = nullptr;
   std::atomic<void*> awaiting{nullptr};
 
-  void* mark() noexcept { return this; }  // in place of who awaits: it is finished
+  void* mark() noexcept { return this; }  // in `awaiting`, it means: finished
   void finish(int rc) noexcept {
     const std::shared_ptr<State> kept = std::move(self);
     outcome.rc = rc;
@@ -61,7 +61,7 @@ struct Operation::State {
     if (path) of(data).outcome.text = path;
     of(data).finish(rc);
   } catch (const std::bad_alloc&) {
-    of(data).finish(ZCONNECTIONLOSS);  // it can be looked for
+    of(data).finish(ZCONNECTIONLOSS);  // find_again() can look for it
   }
   static void on_data(int rc, const char* bytes, int size, const Stat* stat, const void* data) try {
     if (stat) of(data).outcome.stat = *stat;
@@ -89,7 +89,7 @@ bool Operation::await_suspend(std::coroutine_handle<> awaiting) noexcept {
 }
 Outcome Operation::await_resume() noexcept { return std::move(state_->outcome); }
 
-// The library forgets some of what is under way when it is closed; this list does not.
+// When it is closed, the library forgets some of the requests under way; this list does not.
 template <class Start>
 Operation Session::start(bool writes, Start&& start) {
   auto state = std::make_shared<Operation::State>(*this, writes);
@@ -117,11 +117,12 @@ void Session::finished(Operation::State& state) noexcept {
   }
   if (state.writes && was_answered(state.outcome.rc)) audience_.proved(*this, state.sent);
   if (is_over(state.outcome.rc)) end();
-  // It is the server's word, and may be the last: where the connection stays, no event follows.
+  // The server said so. No event may follow, because the server may keep the connection.
   if (state.outcome.rc == ZSESSIONEXPIRED) audience_.ended(*this, ZSESSIONEXPIRED);
 }
 
-// Outcomes may tell it before its last event does. Nobody tries it again in between.
+// The outcome of a request may report the end before the last event does. These flags keep
+// everybody from using the session in between.
 void Session::end() noexcept {
   over_ = true;
   connected_ = false;
@@ -200,19 +201,20 @@ Operation Session::change(std::span<const Change> changes) {
 
 // ── the session itself ───────────────────────────────────────────────────────────────────────────
 
-// The library's threads inherit what is blocked here, and so take no signal of the program's.
+// The library's threads inherit this signal mask, so they never take the program's signals.
 int Session::open() noexcept {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
-  // Its first event may come before this returns: until then everybody waits for the handle.
+  // The first event may come before this returns, so everybody waits at the mutex for handle_.
   std::unique_lock lock(mutex_);
   handle_ = zookeeper_init2(options_.servers.c_str(), &Session::on_event,
                             static_cast<int>(options_.session.count()), nullptr, this,
                             ZOO_NO_LOG_CLIENTENV, &ignore_log);
   const int error = handle_ ? 0 : errno != 0 ? errno : EINVAL;
-  // It would resolve all names at every turn of its loop: here only where a connection was lost.
+  // By default the library resolves all names on every turn of its loop; -1: only after a
+  // connection was lost.
   if (handle_) zoo_set_servers_resolution_delay(handle_, -1);
   if (handle_ && !options_.login.empty())
     zoo_add_auth(handle_, "digest", options_.login.data(), static_cast<int>(options_.login.size()),
@@ -258,7 +260,7 @@ void Session::on_event(zhandle_t* handle, int type, int state, const char* path,
     try {
       session.audience_.changed(session, path, type == ZOO_DELETED_EVENT);
     } catch (const std::bad_alloc&) {
-      // Whoever waits asks again in time.
+      // Waiters ask again later anyway.
     }
   } else if (state == ZOO_CONNECTED_STATE) {
     session.timeout_ = zoo_recv_timeout(handle);

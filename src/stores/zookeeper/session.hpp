@@ -1,11 +1,11 @@
-// stores/zookeeper/session.hpp: one session of the client library, and what can be asked in it.
+// stores/zookeeper/session.hpp: one session of the client library, and the requests it takes.
 //
 //   auto created = session->create(path, data, Node::in_line);  // both are under way …
 //   auto listed = session->children(folder);
 //   const Outcome child = co_await created;  // … before the first is waited for
 //
-// The library has two threads a session. It calls us on one of them only, so outcomes and events
-// come one after the other, in the order of the server.
+// The library has two threads per session. It calls us on only one of them, so outcomes and events
+// come one after the other, in the server's order.
 #pragma once
 
 #include <zookeeper/zookeeper.h>
@@ -25,13 +25,13 @@ namespace holdfast::stores::zookeeper {
 struct Outcome {
   int rc = ZOK;
   Stat stat{};
-  std::string text;                // the path that was made, or the data
+  std::string text;                // the created path, or the data
   std::vector<std::string> names;  // children
 };
 
-// The connection went while it was under way: it may have been done.
+// The connection was lost while the request was under way: it may have been applied.
 bool was_lost(int rc) noexcept;
-// The session has ended, or this store has: nothing of it is left, or will be.
+// The session or this store has ended: what it made is gone, or soon will be.
 bool is_over(int rc) noexcept;
 
 class Session;
@@ -60,12 +60,12 @@ struct Change {
   std::string data{};
 };
 
-// Who is told. All of it comes on the session's own thread.
+// Hears what happens to a session, always on the thread on which the library calls us.
 struct Audience {
   virtual void connected(Session& session) noexcept = 0;
   virtual void disconnected(Session& session) noexcept = 0;
-  virtual void ended(Session& session, int rc) noexcept = 0;  // once, or again
-  // An answer that went through the leader: the session was alive when it was sent, or later.
+  virtual void ended(Session& session, int rc) noexcept = 0;  // at least once
+  // The leader answered a request: the session was alive at `sent`, or later.
   virtual void proved(Session& session, BootTime sent) noexcept = 0;
   virtual void changed(Session& session, const std::string& path, bool deleted) noexcept = 0;
 
@@ -81,14 +81,14 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   int open() noexcept;                // resolves names, so it may take long; 0, or an errno
-  void close() noexcept;              // ends it at the server; not on a thread of the library
-  void abandon() noexcept { end(); }  // it counts as over, whatever the server has of it
+  void close() noexcept;              // ends it at the server; never on a thread of the library
+  void abandon() noexcept { end(); }  // from now on it counts as over, whatever the server says
 
   bool connected() const noexcept { return connected_.load(std::memory_order_acquire); }
   bool over() const noexcept { return over_.load(std::memory_order_acquire); }
   std::int64_t id() noexcept;
   Millis timeout() const noexcept { return Millis(timeout_.load(std::memory_order_relaxed)); }
-  std::string server();  // that it is connected to
+  std::string server();  // the one that it is connected to
 
   Operation create(const std::string& path, const std::string& data, Node node);
   Operation remove(const std::string& path, int version = -1);
@@ -110,9 +110,9 @@ class Session {
 
   const Options& options_;
   Audience& audience_;
-  std::mutex mutex_;  // held while a request is started, and never while one is answered
+  std::mutex mutex_;  // held while a request starts, never while one is answered
   zhandle_t* handle_ = nullptr;
-  Operation::State* first_ = nullptr;  // of those under way
+  Operation::State* first_ = nullptr;  // of the operations under way
   std::atomic<bool> connected_{false};
   std::atomic<bool> over_{false};
   std::atomic<std::int64_t> timeout_{0};

@@ -10,10 +10,10 @@ Traits traits_of(const Options& options) {
   Traits traits;
   traits.scheme = "zookeeper";
   traits.validity = Validity::session;
-  traits.ordered = true;  // a session's requests are done in the order in which they were started
+  traits.ordered = true;  // the server does a session's requests in the order they started
   traits.durable = true;
   traits.cells = traits.expiring_cells = true;
-  traits.ttl_min = Millis(1);  // the session's is granted, whatever is asked for
+  traits.ttl_min = Millis(1);  // the session's ttl is granted, whatever is asked for
   traits.granularity = options.tick;
   traits.session = options.session;
   if (options.dialect == Dialect::own) return traits;

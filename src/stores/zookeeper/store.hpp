@@ -1,5 +1,5 @@
-// stores/zookeeper/store.hpp: the backend. What a request wants is done in own_claims.hpp,
-// registry.hpp and cells.hpp, in the session of keeper.hpp; answers and hints go by the courier.
+// stores/zookeeper/store.hpp: the backend. own_claims.hpp, registry.hpp and cells.hpp do what
+// requests want, in the session of keeper.hpp; the courier delivers answers and hints.
 #pragma once
 
 #include "stores/common/courier.hpp"

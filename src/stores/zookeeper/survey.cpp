@@ -1,4 +1,4 @@
-// What the store says of itself.
+// What the store says about itself.
 #include <sstream>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto config_path = "/zookeeper/config";
 
-// A server that stands alone has an empty one.
+// A standalone server has an empty config.
 std::size_t voters_in(const std::string& config) {
   std::istringstream lines(config);
   std::size_t voters = 0;
@@ -81,7 +81,7 @@ Flow ZooKeeperStore::state_facts(Courier::Ticket<Inspection> ticket) {
   co_return ticket->answer(std::move(inspection));
 }
 
-// Makes the folders, so that whoever has fewer rights finds them.
+// Creates the folders, so that users with fewer rights find them.
 Flow ZooKeeperStore::make_folders(Courier::Ticket<Answer> ticket) {
   ticket->trouble(keeper_.unreachable());
   for (;;) {

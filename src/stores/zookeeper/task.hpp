@@ -1,5 +1,5 @@
-// stores/zookeeper/task.hpp: a part of a flow that gives something back: `co_await look(session)`.
-// It starts when it is awaited, and what awaits it goes on where it ends.
+// stores/zookeeper/task.hpp: a part of a flow that returns a value: `co_await look(session)`. It
+// starts when it is awaited; when it ends, its awaiter goes on.
 #pragma once
 
 #include <coroutine>
