@@ -18,7 +18,7 @@
 namespace holdfast::stores::sqlite {
 namespace {
 
-// Small, for whoever opens the file first reads all of the log before anything else.
+// Small, because the first process to open the file reads all of the log before anything else.
 constexpr const char* log_limit = "PRAGMA wal_autocheckpoint = 128";
 
 int number_in(const std::string& text) {
@@ -46,7 +46,7 @@ Database::~Database() { disconnect(); }
 
 void Database::connect() {
   end_inherited();
-  // No mutex of its own: one thread at a time has the connection.
+  // NOMUTEX, because only one thread at a time uses the connection.
   constexpr int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   expect(sqlite3_open_v2(path_.c_str(), &handle_, flags, kept_log_vfs()), handle_);
@@ -57,13 +57,13 @@ void Database::connect() {
         return static_cast<int>(static_cast<Database*>(self)->wait_a_little(tries));
       },
       this);
-  // A program that ends leaves the log as it is: whoever writes next goes on with it.
+  // A program that ends leaves the log as it is, and the next writer goes on with it.
   int persist = 1;
   sqlite3_file_control(handle_, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
-// It ends with the last of its statements.
+// sqlite3_close_v2 keeps the connection until its last statement ends; ours end after this.
 void Database::disconnect() noexcept {
   strike(handle_);
   sqlite3_close_v2(handle_);
@@ -72,7 +72,7 @@ void Database::disconnect() noexcept {
 void Database::set_up() {
   int version = 0;
   {
-    Transaction look(*this, Transaction::Mode::read);  // another process may be making the layout
+    Transaction look(*this, Transaction::Mode::read);  // another process may be creating the layout
     version = number_in(text("PRAGMA user_version"));
     check_owner(version);
   }
@@ -96,7 +96,7 @@ void Database::check_owner(int version) {
                "); upgrade this program, or use another file");
 }
 
-// SQLite does not wait here for another process that opens the same new file.
+// Retries, because SQLite does not wait here for another process that opens the same new file.
 void Database::use_write_ahead_log() {
   for (int tries = 0;; ++tries) {
     try {
@@ -131,7 +131,7 @@ std::string Database::text(const char* sql) {
   return rows.next() ? std::string(rows.bytes(0)) : std::string();
 }
 
-// Others' transactions are short: first let them go on, then look a few times in a millisecond.
+// Others' transactions are short: yields a few times, then looks again a few times per millisecond.
 bool Database::wait_a_little(int tries) noexcept {
   const auto left = deadline_ - BootClock::now();
   if (left <= BootClock::duration::zero()) return false;

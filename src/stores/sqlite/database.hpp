@@ -16,8 +16,8 @@ inline constexpr int application_id = 0x686f6c64;  // "hold"
 
 class Database {
  public:
-  // Opens it, and creates or upgrades the layout. A newer one, or a file that is not ours, is
-  // refused and not touched. Waits for others until `deadline`.
+  // Opens the file, and creates or upgrades the layout. Refuses a newer layout or another program's
+  // file, and does not touch it. Waits for others until `deadline`.
   Database(const Site& site, BootTime deadline);
   ~Database();
   Database(const Database&) = delete;
@@ -25,7 +25,7 @@ class Database {
 
   sqlite3*& handle() noexcept { return handle_; }
 
-  // Until when a call waits for another process's transaction.
+  // A call waits for another process's transaction until then.
   void set_deadline(BootTime deadline) noexcept { deadline_ = deadline; }
 
   void run(const char* sql);
@@ -40,7 +40,7 @@ class Database {
   void check_owner(int version);
   void use_write_ahead_log();
   void migrate();
-  bool wait_a_little(int tries) noexcept;  // false: the deadline is there
+  bool wait_a_little(int tries) noexcept;  // false: the deadline has come
 
   const std::string path_;
   BootTime deadline_;
@@ -51,7 +51,7 @@ class Database {
   Statement commit_{handle_, "COMMIT"};
 };
 
-// A transaction that is undone unless it is committed.
+// Rolls back unless it was committed.
 class Transaction {
  public:
   enum class Mode { read, write };

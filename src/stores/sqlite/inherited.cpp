@@ -20,11 +20,11 @@ struct Account {
   std::mutex mutex;
   std::vector<sqlite3*> open;
   std::vector<sqlite3*> inherited;
-  bool quiet = true;  // as the last fork found it
+  bool quiet = true;  // no transaction was under way at the last fork
 };
 
-// Made when the store is loaded: a fork in the middle of that would leave the child a half of it.
-// Never destroyed.
+// Constructed when the store is loaded, because a fork during the construction would leave the
+// child half an Account. Never destroyed.
 alignas(Account) std::byte room[sizeof(Account)];
 Account& account = *new (room) Account;
 
@@ -34,7 +34,7 @@ void in_parent() {
   if (account.quiet) account.work.unlock();
 }
 
-// Threads that held the mutexes are not here to give them back.
+// The threads that held the mutexes do not exist in the child, so nobody would unlock them.
 void in_child() {
   new (&account.work) std::shared_timed_mutex;
   new (&account.mutex) std::mutex;

@@ -1,8 +1,7 @@
 // stores/sqlite/layout.hpp: the tables, as steps from each version to the next.
 //
-// A new file goes through all of them; an older one through those it lacks. A step that was
-// released is never changed. All times are microseconds of CLOCK_BOOTTIME in the boot that `meta`
-// names.
+// A new file goes through all of them, an older file through those it lacks. A released step never
+// changes. All times are microseconds of CLOCK_BOOTTIME in the boot that `meta` names.
 #pragma once
 
 #include <array>
@@ -12,7 +11,8 @@
 namespace holdfast::stores::sqlite {
 
 inline constexpr std::array<const char*, layout_version> layout_steps{
-    // 1: claims. `used_us` is right to the hour, so that a name in use does not move in its index.
+    // 1: claims. `used_us` is exact to an hour only, so that a name in use rarely moves in its
+    // index.
     R"(
     CREATE TABLE meta (
       key TEXT PRIMARY KEY NOT NULL,
@@ -58,15 +58,15 @@ inline constexpr std::array<const char*, layout_version> layout_steps{
     ) WITHOUT ROWID;
     CREATE INDEX cells_by_expiry ON cells (expires_us) WHERE expires_us > 0;
     )",
-    // 3: a floor under the numbers of new names. Before, names that were swept away began again at
-    // 1. A file that was in use (its meta is not empty) does not tell how far they had counted, so
-    // its floor is 2^44: 10,000 grants a second for 55 years.
+    // 3: a floor under the numbers of new names. Before, a name that was swept away began again at
+    // 1. A file that was in use (its meta is not empty) does not tell how far such names had
+    // counted, so its floor is 2^44: 10,000 grants a second for 55 years.
     R"(
     INSERT INTO meta
       SELECT 'floor', iif(EXISTS (SELECT 1 FROM meta), '17592186044416', '0');
     )",
-    // 4: a lock_delay that runs is the claim that it came from, whose holder can let go of it. For
-    // those that run already nobody can, so they are claims of nobody.
+    // 4: a running lock_delay is the claim that it came from, so that the claim's holder can
+    // release it. Nobody can release those that run already, so they become claims of nobody.
     R"(
     INSERT INTO claims
       SELECT name, ifnull((SELECT max(position) FROM claims WHERE claims.name = names.name), 0) + 1,

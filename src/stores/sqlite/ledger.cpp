@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using core::Admission;
 
 constexpr std::int64_t hour_us = std::chrono::microseconds(1h).count();
-constexpr std::int64_t kept_us = 25 * hour_us;  // a day, and `used_us` is right to the hour
+constexpr std::int64_t kept_us = 25 * hour_us;  // a day; `used_us` may be an hour old
 constexpr std::string_view floor_key = "floor";
 
 [[noreturn]] void damaged() { throw SqlFailure{SQLITE_CORRUPT, 0}; }
@@ -204,7 +204,7 @@ std::string Ledger::meta(std::string_view key) {
 
 void Ledger::set_meta(std::string_view key, std::string_view value) { save_meta_.run(key, value); }
 
-// What a length of time was promised to begins anew: longer than promised, never shorter.
+// Each promised length of time begins again: longer than promised, never shorter.
 void Ledger::forget_time(std::int64_t now_us) {
   Statement names(database_.handle(), "UPDATE names SET used_us = ?");
   names.run(now_us);

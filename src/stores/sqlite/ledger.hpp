@@ -1,4 +1,4 @@
-// stores/sqlite/ledger.hpp: names, claims and cells as rows. Used inside a transaction only.
+// stores/sqlite/ledger.hpp: names, claims and cells as rows. Use it only inside a transaction.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,9 @@ class Ledger {
     bool known = false;  // has a row of its own
   };
   Line load(std::string_view name);
-  // Writes what changed. A name that is new pays for it by removing a few that nobody used for a
-  // day.
+  // Writes what changed. A new name also removes a few names that nobody used for a day.
   void save(std::string_view name, Line& line, std::int64_t now_us);
-  // The first so many, in their order, of those that begin so and are not before `from`.
+  // The first `most` names with claims, sorted, that begin with `prefix` and are not before `from`.
   std::vector<std::string> names_with_claims(std::string_view prefix, std::string_view from,
                                              std::size_t most);
 
@@ -37,17 +36,17 @@ class Ledger {
   std::string meta(std::string_view key);
   void set_meta(std::string_view key, std::string_view value);
 
-  // The stamps mean nothing any more: another boot, or another clock. No holder can be alive.
+  // After another boot, or with another clock, the stamps mean nothing and no holder can be alive.
   void forget_time(std::int64_t now_us);
-  // Nobody can be judged by the slots that the claims were made with; they end by their ttl.
+  // The slots in the claims are of another -live file and prove nothing: claims end by their ttl.
   void forget_lives();
 
  private:
   void save_head(std::string_view name, Line& line, std::int64_t now_us);
   void save_claims(std::string_view name, const core::Admission& line);
   void sweep_names(std::int64_t now_us);
-  // No name that was swept away had a number above this one. New names begin above it, because
-  // they may be names that were swept away.
+  // No name that was swept away had a number above this one. New names begin above it, because each
+  // may be a name that was swept away.
   std::uint64_t floor();
   void raise_floor(std::uint64_t number);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t slot_size = 16;
 constexpr std::uint64_t first_tries =
-    1024;  // slots are taken at random, so that few tries are needed
+    1024;  // take_slot() starts at random among these, so it needs few tries
 constexpr std::uint64_t last_slot = 1 << 20;
 
 off_t offset_of(std::uint64_t slot) { return static_cast<off_t>(slot * slot_size); }
@@ -30,8 +30,8 @@ struct flock range(short type, off_t start, off_t length) {
   return range;
 }
 
-// Counted under one mutex: were a file closed while another thread opens it again, that would drop
-// the new locks.
+// One mutex guards opening and closing, because closing the file while another thread opens it
+// again would drop the new locks.
 struct Opened {
   struct File {
     Identity identity;
@@ -73,7 +73,8 @@ LiveFile& LiveFile::enter(const Site& site) {
     refuse_errno(errno, "cannot_open", "open", site.path() + "-live");
   const Identity identity{about.st_dev, about.st_ino};
   if (LiveFile* known = opened.find(identity)) {
-    // Renamed into our way just now. It stays open for good: closing it would drop the locks.
+    // The file was moved here just now. The new descriptor stays open for good, because closing it
+    // would drop our locks.
     file.release();
     return *known;
   }
@@ -115,7 +116,7 @@ core::Party LiveFile::take_slot() {
     if (++slot > last_slot)
       refuse(Errc::unavailable, "too_many", "too many processes use this store");
   own_.emplace(slot, nonce);
-  const std::uint64_t fresh[2] = {nonce, 0};  // and not seen yet
+  const std::uint64_t fresh[2] = {nonce, 0};  // 0: no beat yet
   if (pwrite(file_.get(), fresh, sizeof fresh, offset_of(slot)) != sizeof fresh) {
     own_.erase(slot);
     struct flock byte = range(F_UNLCK, offset_of(slot), 1);
@@ -156,7 +157,8 @@ std::int64_t LiveFile::last_beat_us(const core::Party& party) const noexcept {
   return known && slot.nonce == party.nonce ? slot.beat_us : 0;
 }
 
-// On a full disk nobody knows when it died: then a delay is longer than asked for.
+// If the disk is full, the time of our death stays unknown, and a lock_delay is longer than asked
+// for.
 void LiveFile::beat(const core::Party& party, std::int64_t now_us) const noexcept {
   const auto behind_nonce = offset_of(party.place) + static_cast<off_t>(sizeof party.nonce);
   [[maybe_unused]] const auto written = pwrite(file_.get(), &now_us, sizeof now_us, behind_nonce);

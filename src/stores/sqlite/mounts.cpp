@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 24> network{
     "gfs2",     "glusterfs", "gpfs",  "lustre", "ncpfs", "nfs",    "nfs4",     "ocfs2",
     "orangefs", "panfs",     "pvfs2", "smb3",   "smbfs", "vboxsf", "virtiofs", "vmhgfs"};
 
-// Of FUSE file systems the most reach over a network; these do not.
+// Most FUSE file systems reach over a network; these do not.
 constexpr std::array<std::string_view, 10> local_fuse{
     "fuse.bindfs",    "fuse.encfs", "fuse.exfat",    "fuse.ext2", "fuse.fuse-overlayfs",
     "fuse.gocryptfs", "fuse.lxcfs", "fuse.mergerfs", "fuse.ntfs", "fuse.ntfs-3g"};
@@ -26,7 +26,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The common ones by their magic number, so that a start costs no walk through all mounts.
+// Knows the common ones by their magic number, so that a start rarely walks through all mounts.
 std::string_view well_known(int fd) {
   struct statfs about {};
   if (fstatfs(fd, &about) != 0) return {};

@@ -1,4 +1,4 @@
-// stores/sqlite/mounts.hpp: on what kind of file system a file lies.
+// stores/sqlite/mounts.hpp: which kind of file system a file is on.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace holdfast::stores::sqlite {
 
-// "ext4", "nfs4", "fuse.sshfs"; "?" if it cannot be told.
+// "ext4", "nfs4", "fuse.sshfs"; "?" if unknown.
 std::string file_system_of(int fd);
 
-// Shared between kernels: neither their locks nor their boot clocks are those of one machine.
+// Shared between kernels, so its locks and boot clocks are not those of one machine.
 bool is_network(std::string_view file_system) noexcept;
 
-// Gone after a power loss.
+// Loses its files in a power loss.
 bool is_volatile(std::string_view file_system) noexcept;
 
 // The type of the mount with this id in the text of /proc/self/mountinfo; "?" if it is not there.

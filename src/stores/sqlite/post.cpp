@@ -17,7 +17,8 @@
 namespace holdfast::stores::sqlite {
 namespace {
 
-// What a message is before the name: only this machine reads it, so numbers lie as they are.
+// A message is this header, then the name. Only this machine reads it, so numbers keep its byte
+// order.
 struct Header {
   char magic[4];
   std::uint8_t what;
@@ -52,7 +53,7 @@ std::optional<core::Party> party_of(std::string_view name) {
   return party;
 }
 
-// An address holds 108 bytes, however deep the folder lies: so by the folder's descriptor.
+// A socket address holds only 108 bytes, so a deep folder is named by its descriptor.
 std::string way_to(int folder, const std::string& path) {
   std::string way = "/proc/self/fd/" + std::to_string(folder) + "/";
   return access(way.c_str(), X_OK) == 0 ? way : path + "/";
@@ -107,12 +108,12 @@ Post::Post(const Site& site, const Life& life) : own_(socket_name(life.party()))
   sweep(life.file());
   socket_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket_) refuse_errno(errno, "no_descriptors", "open a socket for", site.path());
-  // Sending to one whose queue is full waits this long for it and no longer.
+  // How long to wait for a receiver whose queue is full.
   const timeval patience{.tv_sec = 0, .tv_usec = 10'000};
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   way_ = way_to(folder_.get(), site.path() + "-sock");
   const sockaddr_un address = address_of(way_, own_);
-  const bool fits = address.sun_path[0] != '\0';  // else the kernel would choose a name
+  const bool fits = address.sun_path[0] != '\0';  // empty: not a path, but an abstract address
   if (!fits ||
       bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     socket_ = {};
@@ -129,7 +130,7 @@ void Post::send(const core::Party& to, const Message& message) const noexcept {
   try {
     const std::string bytes = encode(message);
     const sockaddr_un address = address_of(way_, socket_name(to));
-    // Nobody there: it is dead, or will ask again.
+    // An error is ignored: the receiver is dead, or will ask again.
     sendto(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL,
            reinterpret_cast<const sockaddr*>(&address), sizeof address);
   } catch (const std::bad_alloc&) {
@@ -146,7 +147,7 @@ bool Post::receive(std::optional<Message>& message) const {
   return true;
 }
 
-// What the dead left behind; a few at each start are enough.
+// Removes sockets of the dead; a few at each start are enough.
 void Post::sweep(const LiveFile& live) const noexcept {
   const int copy = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const folder = copy < 0 ? nullptr : fdopendir(copy);

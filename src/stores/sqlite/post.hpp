@@ -1,8 +1,9 @@
-// stores/sqlite/post.hpp: messages between the processes of one file.
+// stores/sqlite/post.hpp: messages between the processes that share a file.
 //
 // Each open store has a datagram socket in FILE-sock/, named after its party; only processes of the
-// same user get into that folder. A message says what another's transaction did to a claim. It may
-// get lost: who waits asks again anyway. What cannot be read as a message is ignored.
+// same user can enter that folder. A message says what another store's transaction did to a claim.
+// A lost message does no harm, because waiters ask again anyway. Anything that is not a valid
+// message is ignored.
 #pragma once
 
 #include <optional>
@@ -28,18 +29,18 @@ std::optional<Message> decode(std::string_view bytes);
 
 class Post {
  public:
-  // Throws Trouble if there is no folder for it. Without /proc, and deep down, there are no
-  // messages.
+  // Throws Trouble if there is no folder for it. Without /proc, a path too long for a socket
+  // address means: no messages.
   Post(const Site& site, const Life& life);
   ~Post();
   Post(const Post&) = delete;
   Post& operator=(const Post&) = delete;
 
   int descriptor() const noexcept { return socket_.get(); }  // -1: no messages
-  // Removes our name from the folder, so that no message comes any more.
+  // Removes our socket from the folder, so that no more messages come.
   void retire() const noexcept;
   void send(const core::Party& to, const Message& message) const noexcept;
-  // False when nothing more is there; a message that made no sense gives true and nothing.
+  // False when no more messages are there. An invalid message gives true and nullopt.
   bool receive(std::optional<Message>& message) const;
 
  private:
@@ -47,7 +48,7 @@ class Post {
 
   Descriptor folder_;
   Descriptor socket_;
-  std::string way_;  // to the folder, as an address begins
+  std::string way_;  // path of the folder, short enough for an address
   const std::string own_;
 };
 

@@ -9,14 +9,14 @@
 namespace holdfast::stores::sqlite {
 namespace {
 
-constexpr std::size_t names_in_page = 500;  // of a list: others are served in between
+constexpr std::size_t names_in_page = 500;  // of a list: other requests run between pages
 
-// A cell that is made again must not match a version of its life before.
+// A cell that is created again must not match a version that it had before.
 std::uint64_t first_version() { return random_number() >> 2 | 1; }
 
 }  // namespace
 
-// The time is read inside the transaction, so that later ones have later stamps.
+// Reads the time inside the transaction, so that a later transaction has a later stamp.
 Serving::Serving(Session& session, Aftermath& aftermath)
     : session_(session), aftermath_(aftermath), now_us_(now_us()) {}
 

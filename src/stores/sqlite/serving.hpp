@@ -11,7 +11,7 @@
 
 namespace holdfast::stores::sqlite {
 
-// What a batch does once it is committed.
+// What a batch does after its commit.
 struct Aftermath {
   struct Told {
     core::Party party;
@@ -24,7 +24,7 @@ struct Aftermath {
   std::vector<ClaimId> dropped;
 };
 
-// Answers requests; each fills in its reply.
+// Answers requests; each call fills in a reply.
 class Serving {
  public:
   Serving(Session& session, Aftermath& aftermath);

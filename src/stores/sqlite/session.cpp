@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 constexpr std::array<std::string_view, 4> suffixes{"", "-wal", "-shm", "-live"};
 
-// Empty if it cannot be known, as without /proc. That must not be taken for another boot: those who
-// know it may be at work. A reboot is then still seen by the locks that it dropped.
+// Empty if unknown, as without /proc. That must not count as another boot, because processes that
+// know the boot may be using the file. A reboot still shows then, because it dropped all locks.
 std::string boot_id() {
   const char* const path = "/proc/sys/kernel/random/boot_id";
   const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
@@ -75,7 +75,7 @@ void Session::settle_in() {
     ledger.forget_lives();
 }
 
-// True if the file had that already, or if there is nothing to note.
+// True if the file had that value already, or if there is nothing to note.
 bool Session::note(std::string_view key, const std::string& value) {
   if (value.empty() || ledger.meta(key) == value) return true;
   ledger.set_meta(key, value);

@@ -1,4 +1,4 @@
-// stores/sqlite/session.hpp: all that an open store has of its file, from its first use on.
+// stores/sqlite/session.hpp: a store's open files and what belongs to them, from its first use on.
 #pragma once
 
 #include <array>
@@ -17,14 +17,15 @@ struct Session {
   // Throws Trouble or SqlFailure.
   Session(const std::string& path, BootTime deadline);
 
-  // The files are still those that were opened. If not, there are two worlds, and ours is the dead
-  // one for good. The database is looked at each time, its companions every 20 ms at most.
+  // True while the files are those that we opened. Otherwise there are two sets of files, and ours
+  // is the dead one for good. Looks at the database each time, at its companions every 20 ms at
+  // most.
   bool intact() noexcept;
 
   // In the first transaction: makes sure that the stamps in the file are of our boot and our clock.
   void settle_in();
 
-  // Drops from the line what belongs to the dead.
+  // Ends the claims of dead parties in this line.
   void bury_dead(core::Admission& line, std::int64_t now_us) const;
 
   Site site;

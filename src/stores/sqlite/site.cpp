@@ -76,7 +76,8 @@ void Site::check_folder() {
 }
 
 void Site::create_file() const {
-  // Opened here only while it is new: closing it later would drop the locks of our own connections.
+  // Opens it only while it is new, because closing it later would drop the locks of our own
+  // connections.
   if (open("", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) return;
   if (errno != EEXIST) refuse_errno(errno, "cannot_create", "create", path_);
   check("", S_IFREG, by_others);

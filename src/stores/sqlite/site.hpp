@@ -1,10 +1,10 @@
-// stores/sqlite/site.hpp: the place of a store's files, made and found safe.
+// stores/sqlite/site.hpp: where a store's files are; creates them and checks that they are safe.
 //
-//   FILE            the database           FILE-live       who lives (live.hpp)
-//   FILE-wal -shm   SQLite's own           FILE-sock/      where messages are sent (post.hpp)
+//   FILE            the database           FILE-live       which stores are alive (live.hpp)
+//   FILE-wal -shm   SQLite's own           FILE-sock/      sockets for messages (post.hpp)
 //
-// Nothing is followed, truncated or changed that is a symbolic link, another user's, or open to
-// changes by others; nor does a store work on a file system that several machines share.
+// The store does not follow, truncate or change a symbolic link, another user's file, or a file
+// that others may change. It does not work on a file system that several machines share.
 #pragma once
 
 #include <sys/stat.h>
@@ -23,21 +23,22 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-// What lies there now, itself and not what it may point to.
+// The file at `path` now; if that is a symbolic link, the link itself.
 std::optional<Identity> identify(const std::string& path) noexcept;
 
 class Site {
  public:
-  // Makes the folders and the file if they are missing (0700, 0600). Throws Trouble.
+  // Creates the folders and the file if they are missing (0700, 0600). Throws Trouble.
   explicit Site(const std::string& path);
 
-  // Again after SQLite has opened its files: somebody may have been quicker than the first look.
+  // Called again after SQLite has opened its files, because somebody may have put others there
+  // since the first check.
   void check_companions() const;
 
-  const std::string& path() const noexcept { return path_; }  // the real folder, no links in it
+  const std::string& path() const noexcept { return path_; }  // the folder part has no links
   const std::string& file_system() const noexcept { return file_system_; }
 
-  // Calls on FILE + suffix, by the folder that was checked.
+  // openat() and mkdirat() on FILE + suffix, in the folder that was checked.
   Descriptor open(std::string_view suffix, int flags, mode_t mode = 0) const;
   int make_folder(std::string_view suffix, mode_t mode) const;
 

@@ -11,8 +11,8 @@ namespace holdfast::stores::sqlite {
 
 namespace {
 
-// SQLite does not always tell why. The one reason that is not the file's can be asked for, here and
-// now: what is undone on the way out gives descriptors back.
+// SQLite does not always report the errno. Only a lack of descriptors is not the file's fault. Test
+// for it here and now, because the unwinding gives descriptors back.
 int reason_of(int code, sqlite3* database) {
   const int told = database ? sqlite3_system_errno(database) : 0;
   if (told != 0 || (code & 0xff) != SQLITE_CANTOPEN) return told;
@@ -34,7 +34,7 @@ void Statement::prepare() {
 }
 
 void Statement::bind(int at, std::string_view bytes) {
-  // An empty view may have no address, which SQLite would take for NULL.
+  // An empty view may be a null pointer, which SQLite would take for NULL.
   const char* const data = bytes.empty() ? "" : bytes.data();
   expect(sqlite3_bind_blob64(statement_, at, data, bytes.size(), SQLITE_STATIC), database_);
 }

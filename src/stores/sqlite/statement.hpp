@@ -14,16 +14,16 @@ namespace holdfast::stores::sqlite {
 // Throws SqlFailure unless `code` is a success.
 void expect(int code, sqlite3* database);
 
-// Prepared at its first use. Several in one object live and die with their database.
+// Prepared at its first use. Statements in one object live as long as its database connection.
 class Statement {
  public:
-  // The database may be opened later than this is made.
+  // The database may be opened after this is constructed.
   Statement(sqlite3*& database, std::string_view sql) noexcept : database_(database), sql_(sql) {}
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // One use of it; what its columns point to lives until the next step.
+  // One run of the statement; what its columns point to lives until the next step.
   class Rows {
    public:
     explicit Rows(Statement& of) noexcept : statement_(of) {}
@@ -39,7 +39,7 @@ class Statement {
     Statement& statement_;
   };
 
-  // Arguments that are text must live until the rows do not.
+  // Text arguments must outlive the rows.
   template <class... Values>
   Rows rows(const Values&... values) {
     prepare();

@@ -32,7 +32,7 @@ constexpr Traits sqlite_traits{
     .cells = true,
     .expiring_cells = true,
 };
-constexpr int most_messages = 64;  // at one look, so that who stays for them also comes to leave
+constexpr int most_messages = 64;  // per attend(), so that a thread that stays for them can leave
 
 class SqliteStore final : public Blocking {
  public:
@@ -60,26 +60,26 @@ class SqliteStore final : public Blocking {
   const std::string path_;
   Hints& hints_;
   const std::uint64_t epoch_ = detail::fork_epoch();
-  std::atomic<Session*> session_{nullptr};  // made by the first batch, read by those who attend
+  std::atomic<Session*> session_{nullptr};  // the first batch makes it; attend() reads it
   Watches watches_;
   std::mutex delayed_mutex_;
   std::set<ClaimId> delayed_;  // our claims whose lock_delay needs the time of our death
 };
 
-// In a forked child it is the parent's: ending it there would take the parent's files from it.
+// In a forked child the session is the parent's: ending it there would remove the parent's files.
 SqliteStore::~SqliteStore() {
   if (epoch_ != detail::fork_epoch()) return;
   const AtWork at_work;
   delete session_.load(std::memory_order_acquire);
 }
 
-// A process that ends does not always come to the destructor.
+// The destructor does not always run before the process ends.
 void SqliteStore::close(BootTime) noexcept {
   if (const Session* const open = session_.load(std::memory_order_acquire)) open->post.retire();
 }
 
-// So long a batch waits for another process's transaction at most. What has time left comes again,
-// together with what was asked meanwhile.
+// A batch waits at most this long for another process's transaction. Then requests with time left
+// come again, together with newer ones.
 constexpr auto longest_wait = 500ms;
 
 BootTime earliest(std::span<const Request> batch) {
@@ -88,7 +88,7 @@ BootTime earliest(std::span<const Request> batch) {
   return deadline;
 }
 
-// What is no longer there is not held; and nothing is granted in a file that nobody else sees.
+// A claim is lost with its file, and nothing may be granted in a file that nobody else sees.
 void answer_replaced(Request& request, const std::string& path) {
   request.refuse(Said::no, {Errc::corrupt, "replaced",
                             core::escaped(path) +
@@ -99,7 +99,7 @@ void answer_replaced(Request& request, const std::string& path) {
   });
 }
 
-// Those with time left stay unanswered and come again.
+// Requests with time left stay unanswered and come again.
 void answer_busy(std::span<Request> batch, const Problem& problem) {
   const BootTime now = BootClock::now();
   for (Request& request : batch)
@@ -114,7 +114,7 @@ struct Failure {
   Problem problem;
 };
 
-// Of the exception that is being handled.
+// Describes the exception being handled.
 Failure current_failure(const std::string& path) noexcept {
   Failure failure;
   try {
@@ -150,7 +150,7 @@ void SqliteStore::attempt(std::span<Request> batch) noexcept {
   }
   if (failure.busy) return answer_busy(batch, failure.problem);
   if (opened && failure.said == Said::no && batch.size() > 1) {
-    // One of them may be the reason: each on its own.
+    // One request may be the reason, so each runs on its own.
     for (std::size_t i = 0; i < batch.size(); ++i) attempt(batch.subspan(i, 1));
   } else {
     for (Request& request : batch) request.refuse(failure.said, failure.problem);
@@ -190,7 +190,7 @@ void SqliteStore::transact(Session& session, std::span<Request> batch) {
   follow(session, aftermath);
 }
 
-// What is lost here for want of memory is made good by those who ask again.
+// If memory is short, messages or watches are lost here; waiters ask again anyway.
 void SqliteStore::follow(const Session& session, Aftermath& aftermath) noexcept try {
   for (const auto& [party, message] : aftermath.told) session.post.send(party, message);
   for (const ClaimId& claim : aftermath.unwatched) watches_.drop(claim);
@@ -200,7 +200,7 @@ void SqliteStore::follow(const Session& session, Aftermath& aftermath) noexcept 
 } catch (const std::bad_alloc&) {
 }
 
-// True if somebody must begin to show that we live.
+// True if these are our first claims with a lock_delay: now attend() must start to beat.
 bool SqliteStore::note_delayed(const Aftermath& aftermath) {
   const std::lock_guard lock(delayed_mutex_);
   const bool first = delayed_.empty();
@@ -274,7 +274,7 @@ std::unique_ptr<Backend> open_sqlite(const Opening& opening, Problem& problem) {
         Errc::invalid, "unknown_option",
         "a SQLite store knows no option '" + core::escaped(url.options.begin()->first) + "'"};
   } else {
-    // The folder of now, not that of the first use.
+    // The folder as of now, which may change before the first use.
     std::error_code error;
     const auto path = std::filesystem::absolute(url.path, error);
     if (!error) return std::make_unique<SqliteStore>(path.string(), opening.hints);

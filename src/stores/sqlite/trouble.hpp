@@ -1,5 +1,5 @@
-// stores/sqlite/trouble.hpp: how the parts of this store report failure to its edge. Nothing of it
-// leaves the store: there every trouble becomes the answer of the requests it hit.
+// stores/sqlite/trouble.hpp: the exceptions of this store. None leaves it: each becomes the answer
+// to the requests that it hit.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace holdfast::stores::sqlite {
 
-// We refuse, and this is what to tell.
+// We refuse, and `problem` says why.
 struct Trouble {
   Problem problem;
 };
@@ -18,11 +18,11 @@ struct Trouble {
 // SQLite refused; `explain` turns it into words.
 struct SqlFailure {
   int code = 0;          // extended
-  int system_error = 0;  // errno, where one lies behind it
+  int system_error = 0;  // the errno behind it, or 0
   bool at_commit = false;
 
   bool is_busy() const noexcept;
-  // The commit is in the log, but the log may not be on the disk; a crash decides.
+  // The commit is in the log, but maybe not on the disk: after a crash it may be there or not.
   bool may_be_committed() const noexcept;
 };
 
@@ -30,7 +30,7 @@ struct SqlFailure {
   throw Trouble{{errc, std::string(reason), std::move(text)}};
 }
 
-// "cannot create …: no space left on device; …", with the code that fits the errno.
+// "cannot create …: no space left on device; …", with the Errc that fits the errno.
 [[noreturn]] void refuse_errno(int error, std::string_view reason, std::string_view doing,
                                const std::string& path);
 

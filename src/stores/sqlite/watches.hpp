@@ -1,4 +1,4 @@
-// stores/sqlite/watches.hpp: whose death the claims that wait here would like to know of.
+// stores/sqlite/watches.hpp: the parties whose death may let in a claim that waits here.
 #pragma once
 
 #include <mutex>
@@ -11,8 +11,8 @@
 
 namespace holdfast::stores::sqlite {
 
-// Looks at the bytes of the -live file now and then, without the database: every 20 ms for the head
-// of a line, every 100 ms for the others, who look at the one before them.
+// Looks at their bytes in the -live file, without the database: every 20 ms for the head of a line,
+// every 100 ms for the others, each of which watches the one before it.
 class Watches {
  public:
   struct Watch {
@@ -21,11 +21,11 @@ class Watches {
     std::vector<core::Party> parties;
     bool head = false;
   };
-  // True if somebody has to look earlier than before.
+  // True if the next look must come earlier than before.
   bool set(Watch watch);
   void drop(const ClaimId& claim) noexcept;
 
-  // The names whose watched parties died, each told once; `again`: when to look next.
+  // The names of the watches with a dead party, each watch told once; `again`: when to look next.
   std::vector<std::string> check(const LiveFile& live, BootTime now, BootTime& again);
 
  private:
