@@ -16,7 +16,7 @@ constexpr Traits memory_traits{
     .expiring_cells = true,
 };
 
-// A step may have failed half-way.
+// Goes with Said::unknown, because a step may have failed half-way.
 Problem out_of_memory() { return {Errc::unavailable, "no_memory", "out of memory"}; }
 
 class MemoryStore final : public Backend, public Cells {
@@ -89,7 +89,8 @@ class MemoryStore final : public Backend, public Cells {
     call.done(std::move(answer));
   }
 
-  // Every call was answered before it returned, and hints come on the threads of others.
+  // Nothing to help with: every call is answered before it returns, and hints come on other stores'
+  // threads.
   void help(const Call* call, BootTime until, int wake) noexcept override {
     if (call) return;
     pollfd waker{wake, POLLIN, 0};
@@ -97,7 +98,7 @@ class MemoryStore final : public Backend, public Cells {
   }
 
  private:
-  // The answer may end this store, so what follows it uses nothing of it.
+  // done() may end this store, so nothing after it uses the store.
   template <class Step>
   void step(std::string_view name, Pending<Answer>& call, Step&& step) noexcept {
     core::Notices notices;

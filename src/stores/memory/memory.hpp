@@ -1,7 +1,7 @@
-// stores/memory/memory.hpp: `memory:` and `memory:NAME`, locks of this process alone.
+// stores/memory/memory.hpp: `memory:` and `memory:NAME`, locks inside one process.
 //
-// The smallest backend: every call is answered before it returns, on the caller's own thread. All
-// opened with the same NAME share one world and are told of each other's releases.
+// The smallest backend: it answers every call before the call returns, on the caller's own thread.
+// All stores opened with the same NAME share one world and hear of each other's releases.
 #pragma once
 
 #include "holdfast/backend.hpp"

@@ -10,7 +10,7 @@
 namespace holdfast::stores {
 namespace {
 
-// The doors that this thread stands in, innermost first.
+// The doors whose tell() this thread is in, innermost first.
 struct Visit {
   const Door* door;
   const Visit* outer;
@@ -95,8 +95,8 @@ core::Admission& World::Shard::line(std::string_view name) {
   return lines.emplace(std::string(name), core::Admission(head, {})).first->second;
 }
 
-// Names that come and go leave nothing: a name that was swept away goes on above every number that
-// any of them had.
+// Names that come and go leave nothing behind. A swept name that comes back goes on above `floor`,
+// and so above every number that any swept name had.
 void World::Shard::sweep(std::int64_t now_us) {
   for (auto& [name, line] : lines) line.expire(now_us);
   std::erase_if(lines, [&](const auto& named) {

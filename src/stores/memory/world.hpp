@@ -20,8 +20,8 @@
 
 namespace holdfast::stores {
 
-// The way to one open store's hints, for others of the same world. It is closed before that store
-// ends; closing waits for those inside, except for visits by the closing thread itself.
+// Gives hints to one open store, on behalf of the others in its world. The store closes its door
+// before it ends; close() waits for every tell() under way, except those on its own thread.
 class Door {
  public:
   explicit Door(Hints& hints) : hints_(hints) {}
@@ -53,7 +53,7 @@ class World {
   void leave(const core::Party& party);
   void tell(std::string_view name, const core::Notices& notices, std::int64_t store_us);
 
-  // Calls step(admission, now_us) alone for that name.
+  // Calls step(admission), one thread at a time for each name.
   template <class Step>
   Answer at(std::string_view name, Step&& step) {
     Shard& shard = shard_of(name);
@@ -66,7 +66,8 @@ class World {
   std::vector<Holder> holders(std::string_view name);
   std::vector<Holder> list(std::string_view prefix);
 
-  // Calls change(state, first_version) alone; an empty state afterwards means that none is kept.
+  // Calls change(state, first_version), one thread at a time. change() may fill an empty state,
+  // which creates the cell, but must not empty a full one.
   template <class Change>
   Cell at_cell(std::string_view name, std::int64_t now_us, Change&& change);
 
@@ -78,7 +79,7 @@ class World {
     std::mutex mutex;
     ByName<core::Admission> lines;
     std::size_t sweep_at = 256;
-    std::uint64_t floor = 0;  // the highest last number of all that were swept away
+    std::uint64_t floor = 0;  // the highest number that a swept name had
   };
   Shard& shard_of(std::string_view name) { return shards_[NameHash()(name) % shards_.size()]; }
 
@@ -104,7 +105,7 @@ Cell World::at_cell(std::string_view name, std::int64_t now_us, Change&& change)
   }
   std::optional<CellState> state;
   if (at != cells_.end()) state = at->second;
-  // No cell can have been changed more often than all cells together were asked to.
+  // Above every version that any cell ever had, so a cell that is created again repeats none.
   Cell cell = change(state, ++last_version_);
   if (state) last_version_ = std::max(last_version_, state->version);
   if (at != cells_.end()) {
