@@ -1,4 +1,4 @@
-// net/address.hpp: what the kernel connects to.
+// net/address.hpp: addresses that the kernel can connect to.
 #pragma once
 
 #include <netdb.h>
@@ -24,7 +24,8 @@ std::string to_string(const Address& address);  // as a number: "127.0.0.1", wit
 
 Address unix_address(const std::string& path);  // its size is 0 if the path does not fit
 
-// What getaddrinfo says, and answers; with AI_NUMERICHOST among the flags it does not block.
+// Fills in what getaddrinfo finds and returns its error. Does not block if `flags` has
+// AI_NUMERICHOST.
 int look_up(const Place& place, int flags, Addresses& found);
 
 }  // namespace holdfast::net

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A Unix socket with a full backlog refuses at once, and there is nothing to poll for.
+// A Unix socket with a full backlog refuses at once and leaves nothing to poll for.
 constexpr auto unix_again_after = 10ms;
 
 void set(int socket, int level, int option, int value) noexcept {
@@ -25,7 +25,7 @@ void set(int socket, int level, int option, int value) noexcept {
 
 void tune(int socket) noexcept {
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  // What is lost is sent again at a steady pace: doubled each time, it would outlast a lease.
+  // Retransmit at a steady pace, because a pause that doubles each time would outlast a lease.
   set(socket, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
   set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);  // finds a dead peer of an idle connection in a minute
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);
@@ -33,8 +33,8 @@ void tune(int socket) noexcept {
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
-// The kernel may give a connection to a port of this machine where nobody listens that very port as
-// its own, and so connect it to itself: everything we say would be the answer.
+// Where nobody listens on a local port, the kernel may give our connection that very port as its
+// own, and so connect the socket to itself: then everything we send would come back as the answer.
 bool is_connected_to_itself(int socket) noexcept {
   sockaddr_storage own{}, other{};
   socklen_t own_size = sizeof own, other_size = sizeof other;
@@ -121,7 +121,7 @@ void Dial::look_whether_connected(BootTime now) {
   }
 }
 
-// That address is not it; the next one is tried at once.
+// Gives this address up; the next one is tried at once.
 void Dial::missed(int error) {
   socket_ = {};
   try_until_ = BootTime::min();

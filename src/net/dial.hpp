@@ -25,13 +25,13 @@ class Dial {
   enum class State : std::uint8_t { trying, connected, failed };
 
   Dial(const Place& place, BootTime until);
-  // Where the addresses of the place are known already.
+  // For a place whose addresses are known already.
   Dial(const Place& place, Addresses addresses, BootTime until);
 
-  // Both change with every step. The descriptor may be -1: there is nothing to poll for then.
+  // These change with every step. The descriptor may be -1: then there is nothing to poll for.
   int descriptor() const noexcept;
   short events() const noexcept;
-  BootTime next() const noexcept;  // to be stepped then at the latest
+  BootTime next() const noexcept;  // call step() by then
 
   State step(BootTime now);
   stores::Descriptor take() noexcept;  // connected: the socket, which does not block

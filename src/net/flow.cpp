@@ -24,7 +24,7 @@ ssize_t uninterrupted(Call call) noexcept {
 }
 
 Flow received(int socket, std::span<char> room, int flags) noexcept {
-  if (room.empty()) return {0, Flow::End::would_block, 0};  // else it would look closed
+  if (room.empty()) return {0, Flow::End::would_block, 0};  // recv would return 0, as if closed
   const ssize_t came =
       uninterrupted([&] { return ::recv(socket, room.data(), room.size(), flags); });
   if (came < 0) return stopped(errno);

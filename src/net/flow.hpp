@@ -1,5 +1,4 @@
-// net/flow.hpp: bytes through a connected socket. Waits only where it says so, never raises
-// SIGPIPE.
+// net/flow.hpp: bytes through a connected socket. Only await_some() waits; nothing raises SIGPIPE.
 #pragma once
 
 #include <chrono>
@@ -11,9 +10,9 @@ namespace holdfast::net {
 
 struct Flow {
   enum class End : std::uint8_t {
-    open,         // sent: all of it. received: `bytes` came, there may be more
+    open,         // sent: all of it; received: `bytes`, and there may be more
     would_block,  // the system takes, or has, no more than `bytes` now
-    closed,       // by the other side; `error` is 0 if it did so in good order
+    closed,       // by the other side; `error` is 0 if in good order
     failed,       // `error` says why
   };
   std::size_t bytes = 0;
@@ -24,7 +23,7 @@ struct Flow {
 Flow send_some(int socket, std::span<const char> bytes) noexcept;
 Flow receive_some(int socket, std::span<char> room) noexcept;
 
-// The same, but waits for the first byte, for as long as the socket's patience lasts.
+// await_some() is receive_some() that waits for the first byte, as long as set_patience() allows.
 void set_patience(int socket, std::chrono::milliseconds patience) noexcept;
 Flow await_some(int socket, std::span<char> room) noexcept;
 

@@ -46,7 +46,7 @@ void Lookup::run() noexcept {
     look();
   } catch (const std::bad_alloc&) {
     addresses_.clear();
-    problem_ = {Errc::unavailable, "resource", "out of memory"};  // short enough to need none
+    problem_ = {Errc::unavailable, "resource", "out of memory"};  // short enough to need no memory
   }
   done_.store(true, std::memory_order_release);
   ::eventfd_write(bell_.get(), 1);

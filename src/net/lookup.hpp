@@ -1,7 +1,7 @@
 // net/lookup.hpp: a name being looked up.
 //
-// The system's resolver blocks, for as long as it likes, so each look-up has a short-lived thread.
-// Whoever gives up walks away: the thread shares what it needs and ends by itself.
+// The system's resolver blocks for as long as it likes, so each lookup has a short-lived thread. A
+// caller that gives up just drops its reference, because the thread has its own and ends by itself.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class Lookup {
   int descriptor() const noexcept { return bell_.get(); }  // turns readable when it is done
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
-  // When it is done. No addresses: the problem says why.
+  // Valid once done(). No addresses: the problem says why.
   const Addresses& addresses() const noexcept { return addresses_; }
   const Problem& problem() const noexcept { return problem_; }
 

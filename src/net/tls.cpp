@@ -13,7 +13,7 @@
 namespace holdfast::net {
 namespace {
 
-// The first words OpenSSL has for what went wrong on this thread.
+// What OpenSSL says about the first error on this thread.
 std::string words_of_openssl() {
   const char* words = ::ERR_reason_error_string(::ERR_peek_error());
   std::string text = words ? words : "no reason given";
@@ -47,7 +47,7 @@ T* made(T* made_by_openssl) {
 // ── what all connections share ───────────────────────────────────────────────────────────────────
 
 std::shared_ptr<TlsContext> TlsContext::make(const TlsOptions& options, Problem& problem) {
-  // At the end of the process our threads may still be at work, so OpenSSL must not clean up then.
+  // Our threads may still be at work when the process ends, so OpenSSL must not clean up then.
   ::OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
   ::ERR_clear_error();
   std::shared_ptr<TlsContext> context(new TlsContext(options.verify));
@@ -58,7 +58,7 @@ TlsContext::TlsContext(bool verify)
     : context_(made(::SSL_CTX_new(::TLS_client_method()))), verify_(verify) {
   ::SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
   ::SSL_CTX_set_options(context_.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  ::SSL_CTX_set_mode(context_.get(), SSL_MODE_RELEASE_BUFFERS);  // 34 KiB less an idle connection
+  ::SSL_CTX_set_mode(context_.get(), SSL_MODE_RELEASE_BUFFERS);  // saves 34 KiB per idle connection
   ::SSL_CTX_set_verify(context_.get(), verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   ::SSL_CTX_set_default_passwd_cb(context_.get(), no_password);
 }
@@ -95,8 +95,8 @@ bool TlsContext::load(const TlsOptions& options, Problem& problem) {
   return true;
 }
 
-// Such lists are short-lived, so each connection reads them again: the newest counts, and what
-// cannot be read any more changes nothing.
+// Such lists are short-lived, so each connection reads the file again: the newest list counts. A
+// file that cannot be read any more changes nothing.
 bool TlsContext::read_revoked() const noexcept {
   if (revoked_file_.empty()) return true;
   ::X509_STORE* const store = ::SSL_CTX_get_cert_store(context_.get());
@@ -143,7 +143,8 @@ bool Tls::step(Problem& problem) {
   if (problem_.text.empty()) {
     ::ERR_clear_error();
     if (!ready_) ready_ = went_on(::SSL_do_handshake(ssl_.get()));
-    // With TLS 1.3 the server judges our certificate after the handshake.
+    // With TLS 1.3 the server judges our certificate only after the handshake, so look for its
+    // alert.
     char first = 0;
     if (ready_) went_on(::SSL_peek(ssl_.get(), &first, 1));
   }

@@ -1,7 +1,7 @@
-// net/tls.hpp: TLS by OpenSSL, as bytes in and bytes out; whoever has the socket moves them.
+// net/tls.hpp: TLS by OpenSSL, as bytes in and bytes out; the owner of the socket moves them.
 //
 //   tls.received(cipher);             // what came from the socket
-//   if (!tls.step(problem)) give up;  // the handshake goes on; later: what came is looked at
+//   if (!tls.step(problem)) give up;  // goes on with the handshake; later looks at what came
 //   while (n = tls.read(room)) …      // plain text; write() once it is ready()
 //   send and clear tls.outgoing();    // after each of these
 #pragma once
@@ -21,14 +21,14 @@ struct bio_st;
 namespace holdfast::net {
 
 struct TlsOptions {
-  std::string ca_file{};           // PEM; none: those whom the system trusts
-  std::string certificate_file{};  // PEM, with its chain: who we are, if the server wants to know
+  std::string ca_file{};           // PEM; empty: the CAs that the system trusts
+  std::string certificate_file{};  // PEM, with its chain; for a server that asks for it
   std::string key_file{};          // PEM, not encrypted
-  std::string revoked_file{};      // PEM: each authority's list; none: nothing is taken as revoked
-  bool verify = true;              // the server's certificate, and that it is for this host
+  std::string revoked_file{};      // PEM, a list from each CA; empty: nothing is revoked
+  bool verify = true;              // check the server's certificate and its host
 };
 
-// What all connections of a store share. Never older than TLS 1.2.
+// Shared by all connections of a store. TLS 1.2 or newer.
 class TlsContext {
  public:
   // Null and a problem if a file cannot be used.
@@ -49,21 +49,21 @@ class TlsContext {
   std::string revoked_file_;
 };
 
-// One connection, the client's side. One thread at a time.
+// The client's side of one connection. One thread at a time.
 class Tls {
  public:
-  // The host, a name or an address, is the one that the certificate must be for.
+  // The certificate must be for `host`, a name or an address.
   Tls(std::shared_ptr<const TlsContext> context, std::string host);
 
   void received(std::span<const char> cipher);
   bool step(Problem& problem);  // false: it has failed for good, reason "tls"
   bool ready() const noexcept { return ready_; }
-  std::size_t read(std::span<char> plain);  // 0: no more has come, or the next step tells why
+  std::size_t read(std::span<char> plain);  // 0: nothing more has come, or the next step tells why
   bool write(std::string_view plain);       // false: the next step tells why
-  std::string& outgoing();                  // what is to be sent
+  std::string& outgoing();                  // bytes to send
 
  private:
-  bool went_on(int result);  // what one call of OpenSSL came to; false: nothing was done
+  bool went_on(int result);  // judges what an OpenSSL call returned; false: it did nothing
   void refuse(const std::string& why);
 
   std::shared_ptr<const TlsContext> context_;
@@ -72,12 +72,12 @@ class Tls {
     void operator()(ssl_st* ssl) const noexcept;
   };
   std::unique_ptr<ssl_st, Free> ssl_;
-  bio_st* in_;  // both belong to ssl_
+  bio_st* in_;  // ssl_ owns both
   bio_st* out_;
-  bool heard_ = false;  // anything from the server
+  bool heard_ = false;  // something came from the server
   bool ready_ = false;
   std::string outgoing_;
-  Problem problem_;  // text: failed
+  Problem problem_;  // has a text: failed
 };
 
 }  // namespace holdfast::net

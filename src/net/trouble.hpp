@@ -11,7 +11,7 @@ namespace holdfast::net {
 std::string words_of(int error);  // errno
 
 // "cannot connect to HOST:PORT: WHY". The reason is "resource" if this machine or process has run
-// out of something, so that the server may be in the best of health; else "unreachable".
+// out of something, because then the server may be fine; else "unreachable".
 Problem cannot_connect(const Place& place, int error, const std::string& details = {});
 Problem cannot_connect(const Place& place, const std::string& why);
 
