@@ -9,7 +9,7 @@
 namespace holdfast::stores {
 namespace {
 
-// Short enough to need no memory of their own.
+// These strings are short enough to need no memory of their own.
 Problem no_memory() { return {Errc::unavailable, "no_memory", "out of memory"}; }
 Problem too_late() { return {Errc::unavailable, "too_slow", "out of time"}; }
 
@@ -24,7 +24,7 @@ void Blocking::start(Started<Question, Reply, Delivered> started) noexcept {
     Request request{Request::Work(std::move(started))};
     std::lock_guard lock(mutex_);
     queued_.push_back(std::move(request));
-    if (!busy_) ring_next();  // somebody may have come to stand behind it already
+    if (!busy_) ring_next();  // a thread may already wait for it in help()
     return;
   } catch (const std::bad_alloc&) {
   }
@@ -84,7 +84,7 @@ void Blocking::help(const Call* call, BootTime until, int wake) noexcept {
   }
 }
 
-// False if there is nothing to do, or somebody else does it.
+// False if there is nothing to do, or if another thread does it.
 bool Blocking::work() noexcept {
   std::vector<Request> batch;
   {
@@ -103,7 +103,7 @@ bool Blocking::work() noexcept {
   return true;
 }
 
-// Gives the client free; what the batch left unanswered goes to the front again.
+// Frees the client. Requests that the batch left unanswered return to the front of the queue.
 void Blocking::put_back(std::vector<Request>& batch) noexcept {
   const auto left = std::stable_partition(
       batch.begin(), batch.end(), [](const Request& request) { return request.answered(); });
@@ -119,7 +119,7 @@ void Blocking::put_back(std::vector<Request>& batch) noexcept {
   ring_next();
 }
 
-// The client is free: one of those who sleep takes it if there is work.
+// Wakes one thread whose request is queued, because the client is free. Requires mutex_.
 void Blocking::ring_next() noexcept {
   if (queued_.empty()) return;
   if (auto* next = seats_.find(
@@ -141,7 +141,7 @@ const Request* Blocking::queued(const Call& call) const noexcept {
   return found == queued_.end() ? nullptr : &*found;
 }
 
-// Sleeps while another does the work. False if it is time to leave.
+// Sleeps while another thread has the client. False if it is time to leave.
 bool Blocking::sit(const Call& call, BootTime until, int wake) noexcept {
   std::unique_lock lock(mutex_);
   if (call.finished() || (!busy_ && !queued_.empty())) return true;
@@ -155,13 +155,13 @@ bool Blocking::sit(const Call& call, BootTime until, int wake) noexcept {
   lock.unlock();
   answer_overdue();
   if (awake && !call.finished() && BootClock::now() < until) return true;
-  // It may have been this one's turn to take the client.
+  // ring_next() may have chosen this thread, which leaves now: choose another.
   lock.lock();
   if (!busy_) ring_next();
   return false;
 }
 
-// A request that did not come to be run in its time was definitely not done. True if there was one.
+// A request that was not run before its deadline was definitely not done. True if there was one.
 bool Blocking::answer_overdue() noexcept {
   std::vector<Request> overdue;
   {
@@ -173,7 +173,7 @@ bool Blocking::answer_overdue() noexcept {
     try {
       overdue.assign(std::make_move_iterator(late), std::make_move_iterator(queued_.end()));
     } catch (const std::bad_alloc&) {
-      return false;  // whoever gets the client answers them
+      return false;  // the next thread that takes the client answers them
     }
     queued_.erase(late, queued_.end());
   }
@@ -190,7 +190,7 @@ void Blocking::stay(BootTime until, int wake) noexcept {
     for (const Request& request : queued_) limit = std::min(limit, request.deadline());
     lock.unlock();
 
-    // After taking the seat: what changes from here on rings.
+    // Only after the seat is taken, so that any later change rings it.
     const Attended attended = attend();
     const bool leaves = attended.told || BootClock::now() >= until;
     const bool awake = !leaves && seat.sleep(std::min(limit, attended.again), wake, messages());

@@ -1,11 +1,11 @@
 // stores/common/blocking.hpp: a backend whose client blocks.
 //
-// Starting a call puts a request in a list. A thread that helps takes the client if it is free and
-// does the work of all that is in the list, as one batch; so threads that meet share a transaction,
-// and one that is alone needs no other thread. Those whose request is in another's hands sleep
-// until it is answered, until somebody has to take the client over, or until they want to leave.
+// Starting a call puts a request in a queue. A thread that helps takes the client if it is free and
+// runs all queued requests as one batch. So threads that meet share a transaction, and a thread
+// that is alone needs no other. A thread whose request another thread runs sleeps until the request
+// is answered, until it has to take over the client, or until it wants to leave.
 //
-// A store derives from this and says how a batch is run and how messages are read.
+// A store derives from this and implements how to run a batch and how to read messages.
 #pragma once
 
 #include <mutex>
@@ -36,21 +36,23 @@ class Blocking : public Backend, public Cells {
   void help(const Call* call, BootTime until, int wake) noexcept final;
 
  protected:
-  // Answers the requests of the batch, one thread at a time, no mutex held. It returns at the
-  // earliest deadline among them if it got nowhere; those it left unanswered come again.
+  // Answers the requests of the batch. One thread at a time calls it, with no mutex held. If it
+  // gets nowhere, it returns at the earliest deadline in the batch; requests that it left
+  // unanswered come again.
   virtual void run(std::span<Request> batch) noexcept = 0;
 
-  // The descriptor on which messages come, or -1.
+  // The descriptor that messages arrive on, or -1.
   virtual int messages() const noexcept { return -1; }
 
   struct Attended {
-    BootTime again = BootTime::max();  // look again then, message or not
+    BootTime again = BootTime::max();  // attend again then, message or not
     bool told = false;                 // hints were given
   };
-  // Reads what is there, gives the hints, never waits. Several threads may be in it.
+  // Reads the messages that have arrived and gives the hints; never waits. Several threads may call
+  // it at once.
   virtual Attended attend() noexcept { return {}; }
 
-  // Makes those who stay for messages attend again, for what they wait on has changed.
+  // Makes the threads that stay for messages attend again, because what they wait on has changed.
   void rouse() noexcept;
 
  private:
@@ -68,7 +70,7 @@ class Blocking : public Backend, public Cells {
   std::mutex mutex_;
   std::vector<Request> queued_;
   Seats seats_;
-  bool busy_ = false;  // somebody has the client
+  bool busy_ = false;  // a thread has the client
 };
 
 }  // namespace holdfast::stores

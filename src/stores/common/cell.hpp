@@ -1,4 +1,4 @@
-// stores/common/cell.hpp: what a cell becomes when it is changed, for stores that keep its parts.
+// stores/common/cell.hpp: how a change changes a cell, for stores that keep its parts.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct CellState {
   }
 };
 
-// `state` is empty if there is no such cell (or an expired one) and is changed if the answer is
-// yes. `first_version` is for a cell that is made: never used before for that name, so that a
-// version from the life before does not match by accident.
+// `state` is empty if the cell does not exist or has expired; it changes only if the answer is yes.
+// A cell that is created gets `first_version`. That name must never have had it before, so that a
+// version from the cell's previous life does not match by accident.
 Cell add(const Add& add, std::optional<CellState>& state, std::int64_t now_us,
          std::uint64_t first_version);
 Cell swap(const Swap& swap, std::optional<CellState>& state, std::int64_t now_us,

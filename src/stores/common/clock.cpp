@@ -6,7 +6,7 @@ namespace holdfast::stores {
 
 bool poll_until(std::span<pollfd> polled, BootTime until) noexcept {
   using namespace std::chrono;
-  // No sleep is longer than an hour: the kernel counts it on a clock that stands still in suspend.
+  // At most an hour, because the kernel counts a sleep on a clock that stops during suspend.
   const BootTime now = BootClock::now();
   const nanoseconds left = until <= now ? 0ns : std::min<nanoseconds>(until - now, 1h);
   timespec timeout{};

@@ -15,7 +15,7 @@ inline std::int64_t to_us(BootTime time) noexcept {
 }
 inline std::int64_t now_us() noexcept { return to_us(BootClock::now()); }
 
-// poll(2) up to a point of the boot clock. True if any of them is ready.
+// poll(2) until a moment of the boot clock. True if any descriptor is ready.
 bool poll_until(std::span<pollfd> polled, BootTime until) noexcept;
 
 }  // namespace holdfast::stores

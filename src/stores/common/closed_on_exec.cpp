@@ -50,7 +50,7 @@ class Library {
     bool any = false;
     for (const Table& table : {calls_, others_})
       for (std::size_t entry = 0; entry < table.size; entry += entry_size_)
-        any |= exchange(*at<const ElfW(Rel)>(table.at + entry));  // what Rela begins with
+        any |= exchange(*at<const ElfW(Rel)>(table.at + entry));  // Rela begins with a Rel
     return any;
   }
 
@@ -70,7 +70,7 @@ class Library {
   void read(const ElfW(Dyn) * entry) {
     for (; entry->d_tag != DT_NULL; ++entry) {
       const std::uintptr_t value = entry->d_un.d_val;
-      const auto address = value < base_ ? base_ + value : value;  // not every loader has added it
+      const auto address = value < base_ ? base_ + value : value;  // some loaders do not add base_
       switch (entry->d_tag) {
         case DT_STRTAB: names_ = at<const char>(address); break;
         case DT_SYMTAB: symbols_ = at<const ElfW(Sym)>(address); break;
@@ -95,7 +95,7 @@ class Library {
     return false;
   }
 
-  // Some thread may be about to call by it: it finds theirs or ours.
+  // Another thread may call through this entry meanwhile: it finds their function or ours.
   bool write(std::uintptr_t slot, std::uintptr_t value) const {
     const bool sealed = slot >= sealed_from_ && slot < sealed_to_;
     char* const page = sealed ? at<char>(page_of(slot)) : nullptr;
@@ -106,9 +106,9 @@ class Library {
   }
 
   const std::uintptr_t base_;
-  const char* const headers_;  // any address in it
+  const char* const headers_;  // some address inside it, to count from
   const std::uintptr_t page_;
-  std::uintptr_t sealed_from_ = 0, sealed_to_ = 0;  // what the loader has made read-only
+  std::uintptr_t sealed_from_ = 0, sealed_to_ = 0;  // made read-only by the loader
   const char* names_ = nullptr;
   const ElfW(Sym) * symbols_ = nullptr;
   Table calls_, others_;

@@ -28,7 +28,7 @@ void Courier::enter(std::shared_ptr<Open> open) {
   open->entered_ = true;
 }
 
-// What is asked for has been read: whoever answers it may end it.
+// The request has been copied, so its deadline may end the call from now on.
 void Courier::begun(Open& open) noexcept {
   Seats::Rung rung;
   const std::lock_guard lock(mutex_);
@@ -68,7 +68,7 @@ std::shared_ptr<Courier::Open> Courier::give_up(Open& open, Problem problem) noe
   return closed;
 }
 
-// ── letters ──────────────────────────────────────────────────────────────────────────────────────
+// ── delivery ─────────────────────────────────────────────────────────────────────────────────────
 
 void Courier::add(std::shared_ptr<Letter> letter) noexcept {
   Letter* added = letter.get();
@@ -82,7 +82,7 @@ void Courier::put_down(std::shared_ptr<Letter> letter, const Call* call,
   if (!carrying_) ring_one(call, rung);
 }
 
-// The one that stands behind the call, else one that stays for messages, else any.
+// Wakes the thread that waits for the call; else one that stays for messages; else any.
 void Courier::ring_one(const Call* call, Seats::Rung& rung) noexcept {
   Seats::Seat* found = nullptr;
   if (call) found = seats_.find([&](const auto& seat) { return seat.call() == call; });
@@ -91,13 +91,13 @@ void Courier::ring_one(const Call* call, Seats::Rung& rung) noexcept {
   if (found) rung.set(*found);
 }
 
-// Somebody must wake for what is due next: one who sleeps longer does so no more.
+// Some thread must wake when the next tick or deadline is due: if all sleep longer, wakes one.
 void Courier::keep_watch(Seats::Rung& rung) noexcept {
   const BootTime due = std::min(tick_due_, deadline_);
   if (!seats_.find([&](const auto& seat) { return seat.wakes_at <= due; })) ring_one(nullptr, rung);
 }
 
-// True if anything was handed over. Only one thread does it at a time, so the order is kept.
+// True if it delivered anything. Only one thread delivers at a time, so the order is kept.
 bool Courier::carry(std::unique_lock<std::mutex>& lock) noexcept {
   if (carrying_) return false;
   bool any = false;

@@ -1,11 +1,11 @@
-// stores/common/courier.hpp: for clients that answer on threads of their own.
+// stores/common/courier.hpp: for clients that answer on their own threads.
 //
-// Nothing of the core runs on such a thread. An answer or a hint is put down here and handed over,
-// in that order, by a thread that helps: one at a time, with no mutex held; the one that stands
-// behind the call, if it sleeps here. So the client's threads never wait for anybody, and a store
-// may end on any thread that helps.
+// The core does not run on such a thread. The client's thread puts an answer or a hint down here,
+// and a thread that helps delivers it: in order, one thread at a time, with no mutex held, and if
+// possible the thread that waits for the call. So the client's threads never wait for anybody, and
+// a store may end on any thread that helps (decision 0013).
 //
-// A call that is still open at its deadline is answered here: `unknown` if it was sent, else `no`.
+// At its deadline, a call that is still open is answered here: `unknown` if it was sent, else `no`.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,8 @@ class Courier {
     std::shared_ptr<Letter> next_;
   };
 
-  // A call that was started and is not answered. Whoever works on it keeps a reference. The first
-  // answer counts; what comes later is ignored.
+  // A call that was started and not answered yet. The code that works on it keeps a reference. The
+  // first answer counts; later ones are ignored.
   class Open : public Letter {
    public:
     Open(const Open&) = delete;
@@ -42,7 +42,7 @@ class Courier {
 
     bool answered() const noexcept;
     void sent() noexcept;                    // from now on it may have been applied
-    void trouble(Problem problem) noexcept;  // what to say if its deadline comes
+    void trouble(Problem problem) noexcept;  // the answer if its deadline comes
 
    protected:
     Open(Courier& courier, const Call& call)
@@ -59,7 +59,7 @@ class Courier {
     BootTime deadline_;
     std::size_t place_ = 0;
     bool entered_ = false;
-    bool begun_ = false;  // until then its deadline does not count
+    bool begun_ = false;  // before this, its deadline does not count
     bool open_ = true;
     bool sent_ = false;
     Problem trouble_{Errc::unavailable, "too_slow", "the store did not answer in time"};
@@ -84,7 +84,7 @@ class Courier {
       courier_.put_down(std::move(self), &pending_, rung);
     }
 
-    // See Pending::looked_at. What was answered meanwhile has no time left.
+    // See Pending::looked_at. If the call was answered meanwhile, no time is left.
     BootTime looked_at(std::uint64_t keys) noexcept {
       const std::lock_guard lock(courier_.mutex_);
       if (!this->open_) return {};
@@ -109,12 +109,12 @@ class Courier {
   template <class R>
   using Ticket = std::shared_ptr<Reply<R>>;
 
-  // `tick` is called by a thread that helps when it is due, and says when it is due again.
+  // When it is due, a thread that helps calls `tick`, which returns when it is due again.
   Courier(Hints& hints, std::function<BootTime(BootTime now)> tick)
       : hints_(hints), tick_(std::move(tick)) {}
 
-  // Begins work on a call: begin(ticket). If it has no memory for that, the call is answered so.
-  // `count`: of a call for several.
+  // Begins work on a call: begin(ticket). If memory runs out, the call is answered with that.
+  // `count`: how many answers the call wants, if it is for several.
   template <class R, class Begin>
   void start(Pending<R>& call, std::size_t count, Begin&& begin) noexcept {
     Ticket<R> ticket;
@@ -132,7 +132,7 @@ class Courier {
     start(call, 0, std::forward<Begin>(begin));
   }
 
-  // A hint, in its order with the answers: tell([=](Hints& hints) { hints.gone(name, claim); }).
+  // Gives a hint, in order with the answers: tell([=](Hints& hints) { hints.gone(name, claim); }).
   template <class Hint>
   void tell(Hint hint) noexcept {
     std::shared_ptr<Letter> letter;
@@ -162,7 +162,7 @@ class Courier {
   void begun(Open& open) noexcept;
   template <class R>
   void refuse(Pending<R>& call, Open* open) noexcept;
-  // What is to be handed over then; null: it was answered.
+  // Returns what to deliver; null: the call was answered before.
   std::shared_ptr<Open> give_up(Open& open, Problem problem) noexcept;
   std::shared_ptr<Open> close(Open& open) noexcept;
   void add(std::shared_ptr<Letter> letter) noexcept;
@@ -183,9 +183,9 @@ class Courier {
   std::shared_ptr<Letter> first_;
   Letter* last_ = nullptr;
   BootTime tick_due_ = BootTime::max();
-  BootTime deadline_ = BootTime::max();  // not later than the first of those that are open
+  BootTime deadline_ = BootTime::max();  // not after that of any begun call
   bool carrying_ = false;
-  bool missed_ = false;  // there was no memory for a hint
+  bool missed_ = false;  // a hint was dropped: no memory
 };
 
 template <class R>

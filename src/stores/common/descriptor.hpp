@@ -1,4 +1,4 @@
-// stores/common/descriptor.hpp: a file descriptor that is closed with its owner.
+// stores/common/descriptor.hpp: a file descriptor that its owner closes.
 #pragma once
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
-// stores/common/flow.hpp: work that waits for a client in between, written as one function.
+// stores/common/flow.hpp: work that waits for a client in several places, as one function.
 //
-// It starts at once, goes on upon whichever thread brings what it waits for, and ends itself.
-// Without memory it ends where it is: its tickets are answered at their deadlines.
+// A flow starts at once, continues on the thread that brings what it waits for, and frees itself.
+// If memory runs out, it ends where it is, and its tickets are answered at their deadlines.
 #pragma once
 
 #include <coroutine>
@@ -12,7 +12,7 @@
 namespace holdfast::stores {
 
 struct Flow {
-  bool begun = true;  // false: there was no memory for that
+  bool begun = true;  // false: no memory
 
   struct promise_type {
     static void* operator new(std::size_t size) noexcept {

@@ -1,11 +1,11 @@
-// stores/common/line.hpp: who of a line is in, and what the others wait for. Pure.
+// stores/common/line.hpp: which claims in a line are granted, and what the others wait for. Pure.
 //
-// For stores where all claims of a name are listed in an order that the store keeps. One rule
-// serves all kinds: a claim is granted if the weights of all up to and including it fit the
-// capacity. So the granted are always the first ones, and one that was granted stays so. What one
-// waits for is chosen so that nobody is woken who cannot be let in.
+// For stores that list all claims of a name in a fixed order. One rule serves all kinds: a claim is
+// granted if the weights of all claims up to and including it fit the capacity. So the granted
+// claims are always the first ones, and a granted claim stays granted. What each waiter watches is
+// chosen so that, as a rule, nothing wakes it before it can be let in (decision 0014).
 //
-// A line is any list of things that have a `shape`; the first says what the name is in use as.
+// A line is any list of things with a `shape`; the first one's kind and capacity are the name's.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-// Of no kind that we know: first or not, it stands alone.
+// A claim of a kind that we do not know: wherever it stands, it shares the lock with nobody.
 inline constexpr Shape unknown_shape{.capacity = std::numeric_limits<std::uint32_t>::max(),
                                      .weight = std::numeric_limits<std::uint32_t>::max()};
 
-// How many of the first are granted.
+// How many claims at the front are granted.
 template <class Line>
 std::size_t granted(const Line& line) noexcept {
   std::uint64_t weights = 0;
@@ -43,16 +43,16 @@ std::size_t granted(const Line& line) noexcept {
   return count;
 }
 
-// What the one at `place`, which is not granted, must hear of to know that it may be.
+// What the claim at `place`, which is not granted, has to watch.
 struct Ahead {
-  bool any = false;       // the end of any that is granted; else …
-  std::size_t place = 0;  // that one ends, or changes
+  bool any = false;       // the end of any granted claim; else …
+  std::size_t place = 0;  // … the end, or a change, of the claim there
   friend bool operator==(const Ahead&, const Ahead&) = default;
 };
 
-// Who wants the whole waits for its predecessor, a reader for the writer before it: whatever else
-// changes does not let them in. Of those who want a part the first waits for the end of any that
-// holds, those behind it for the one before them: to end, or to say that it was granted.
+// A claim for the whole waits for its predecessor, and a reader for the nearest writer before it,
+// because no other change lets them in. The first waiter for a part waits for the end of any
+// holder. Each one behind it waits for its predecessor to end, or to say that it was granted.
 template <class Line>
 Ahead ahead_of(const Line& line, std::size_t place) noexcept {
   const Shape& mine = line[place].shape;
@@ -63,13 +63,13 @@ Ahead ahead_of(const Line& line, std::size_t place) noexcept {
   return {.place = place - 1};
 }
 
-// Whether a claim that comes to be granted must say so, for the one behind it waits for that.
+// Whether a claim that is granted must say so, because the one behind it waits for that.
 template <class Line>
 bool wakes_next(const Line& line, std::size_t place) noexcept {
   return line[place].shape.kind == Kind::semaphore && place + 1 < line.size();
 }
 
-// errc 0 if what is asked for is what the name is in use as.
+// errc 0 if the name is in use with the kind and capacity that are asked for.
 Problem misfit(const Shape& present, const Shape& asked);
 
 }  // namespace holdfast::stores

@@ -65,7 +65,7 @@ void Request::refuse(Said said, const Problem& problem) noexcept {
   try {
     with(problem);
   } catch (const std::bad_alloc&) {
-    with({Errc::unavailable, "no_memory", "out of memory"});  // short enough to need none
+    with({Errc::unavailable, "no_memory", "out of memory"});  // short enough to need no memory
   }
   answered_ = true;
 }

@@ -1,4 +1,4 @@
-// stores/common/request.hpp: a call that was started and waits for a thread to do its work.
+// stores/common/request.hpp: a call that was started and waits for a thread that runs it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace holdfast::stores {
 struct Describe {
   std::string_view name;
 };
-// It is answered in pages: whoever serves one says so if there are more, and is asked again.
+// Answered page by page: if there are more, the store sets `more` and gets the request again.
 struct ListNames {
   std::string_view prefix;
   std::string from{};  // where the next page begins
@@ -43,7 +43,7 @@ struct Started {
   Reply reply{};
 };
 
-// One answer for each; an empty one if there was no memory even for that.
+// One answer for each request; empty if there was no memory even for that.
 using Answers = std::vector<Answer>;
 
 class Request {
@@ -68,8 +68,8 @@ class Request {
   bool answered() const noexcept { return answered_; }
   bool writes() const noexcept;
 
-  // serve(question, reply) fills in the reply of this request. A list with more pages stays
-  // unanswered.
+  // serve(question, reply) fills in the reply of this request. A listing stays unanswered while it
+  // has more pages.
   template <class Serve>
   void answer(Serve&& serve) {
     answered_ = true;
@@ -83,9 +83,9 @@ class Request {
     };
     std::visit(fill_in, work_);
   }
-  // The same answer whatever was asked, in fewer words if there is no memory for them.
+  // Gives every part of the request this answer, with a shorter text if memory runs out.
   void refuse(Said said, const Problem& problem) noexcept;
-  // Hands the reply over. The call, and what the request points to, may be gone afterwards.
+  // Delivers the reply. Afterwards the call, and what the request points to, may be gone.
   void deliver() noexcept;
 
  private:

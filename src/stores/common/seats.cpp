@@ -29,9 +29,9 @@ std::shared_ptr<Bell> Bell::of_this_thread() noexcept {
     std::shared_ptr<Bell> bell;
   };
   thread_local Own own;
-  // Static objects outlive what the main thread owns.
+  // The main thread's thread_local objects end before static objects, which may still get here.
   if (over) return {std::shared_ptr<Bell>(), &mute};
-  // A forked child would share the counter with its parent, and take the parent's calls.
+  // A forked child would share the counter with its parent, and swallow the parent's rings.
   if (own.bell && own.bell->epoch_ == detail::fork_epoch() && own.bell->fd_ >= 0) return own.bell;
   own.bell.reset();
   try {
@@ -55,8 +55,8 @@ void Seats::Seat::leave() noexcept {
   *at = next_;
 }
 
-// A ring may be of an earlier seat: then it wakes for nothing. Without a descriptor for its bell it
-// looks often.
+// A ring that was meant for this thread's previous seat wakes it for nothing. If its bell has no
+// descriptor, the thread wakes every millisecond.
 bool Seats::Seat::sleep(BootTime until, int wake, int messages) const noexcept {
   pollfd polled[] = {{wake, POLLIN, 0}, {bell_->fd(), POLLIN, 0}, {messages, POLLIN, 0}};
   if (bell_->fd() < 0) until = std::min(until, BootClock::now() + Millis(1));

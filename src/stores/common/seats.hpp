@@ -1,7 +1,7 @@
 // stores/common/seats.hpp: where threads sleep inside help().
 //
-// A seat is taken, rung and left under the mutex of whoever owns the seats. One that is rung by a
-// Rung wakes when that mutex is free again: with it taken it would only wake to wait once more.
+// Taking, ringing and leaving a seat requires the mutex of the object that owns the seats. A Rung
+// rings once that mutex is free, because a thread woken earlier would only wait for the mutex.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace holdfast::stores {
 
-// What a sleeping thread is woken by. A condition variable could not wait for `wake` as well.
+// Wakes a sleeping thread. Not a condition variable, because the thread also waits for `wake`.
 class Bell {
  public:
   Bell() noexcept;
@@ -20,7 +20,7 @@ class Bell {
   Bell(const Bell&) = delete;
   Bell& operator=(const Bell&) = delete;
 
-  // Whoever rings it may do so when the thread has ended.
+  // Shared, because another thread may ring it after this thread has ended.
   static std::shared_ptr<Bell> of_this_thread() noexcept;
   int fd() const noexcept { return fd_; }
   void ring() noexcept;
@@ -35,14 +35,14 @@ class Seats {
  public:
   class Seat {
    public:
-    // `call`: what it stands behind; null: stays for messages.
+    // `call`: what the thread waits for; null: it stays for messages.
     Seat(Seats& seats, const Call* call) noexcept
         : seats_(seats), call_(call), next_(std::exchange(seats.first_, this)) {}
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
 
     void leave() noexcept;
-    // False if `wake` turned readable. `messages`: another descriptor that ends the sleep, or -1.
+    // False if `wake` became readable. `messages`: another descriptor that ends the sleep, or -1.
     bool sleep(BootTime until, int wake, int messages = -1) const noexcept;
 
     const Call* call() const noexcept { return call_; }
@@ -50,7 +50,7 @@ class Seats {
       if (!std::exchange(rung_, true)) bell_->ring();
     }
 
-    BootTime wakes_at = BootTime::max();  // by itself
+    BootTime wakes_at = BootTime::max();  // even without a ring
 
    private:
     friend class Seats;
@@ -61,7 +61,7 @@ class Seats {
     bool rung_ = false;
   };
 
-  // Rings a seat when it ends. Declared before the lock, it ends after it.
+  // Rings a seat in its destructor. Declare it before the lock, so that it rings after unlocking.
   class Rung {
    public:
     Rung() = default;
@@ -78,7 +78,6 @@ class Seats {
     std::shared_ptr<Bell> bell_;
   };
 
-  // The first that fits, or null.
   template <class Fits>
   Seat* find(Fits&& fits) const noexcept {
     for (Seat* seat = first_; seat; seat = seat->next_)

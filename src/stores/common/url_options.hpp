@@ -1,7 +1,7 @@
-// stores/common/url_options.hpp: what a store's URL says behind its "?", taken one by one.
+// stores/common/url_options.hpp: the options behind the "?" of a store's URL, taken one by one.
 //
-// What makes no sense is thrown as a Problem, inside read_url() only: the first of it ends the
-// reading.
+// If an option makes no sense, a Problem is thrown and ends the reading. So use these only inside
+// read_url(), which catches it.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +16,7 @@ namespace holdfast::stores {
 
 [[noreturn]] void wrong_url(std::string text);
 
-// False and a problem if it throws one.
+// False, and a problem, if `read` throws one.
 template <class Read>
 bool read_url(Problem& problem, Read&& read) {
   try {
@@ -33,16 +33,16 @@ class UrlOptions {
   // `store` as in "a Redis store knows no option …".
   UrlOptions(const Url& url, std::string store) : store_(std::move(store)), left_(url.options) {}
 
-  std::string take(std::string_view name);  // empty: it is not there
-  // True if it is the other.
+  std::string take(std::string_view name);  // empty: not given
+  // True if the URL says `other`.
   bool take_one_of(std::string_view name, std::string_view usual, std::string_view other);
   bool take_switch(std::string_view name) { return take_one_of(name, "off", "on"); }
   Millis take_time(std::string_view name, Millis usual, Millis least, Millis most);
-  // Which of these, counted from 1; 0: none.
+  // The place in `known`, counted from 1; 0: the URL names no dialect.
   std::size_t take_dialect(std::initializer_list<std::string_view> known);
-  // `how` TLS is asked for, should there be options for it without it.
+  // If the URL has TLS options but TLS is not `on`, the problem says `how` to ask for TLS.
   net::TlsOptions take_tls(bool on, std::string_view how);
-  void end() const;  // nothing is left
+  void end() const;  // throws if an option is left
 
  private:
   const std::string store_;
