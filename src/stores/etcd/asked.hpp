@@ -1,5 +1,5 @@
-// stores/etcd/asked.hpp: requests that own what they point to, for flows that outlive their calls;
-// and the answers that several of them give.
+// stores/etcd/asked.hpp: asks that own what they point to, for flows that outlive their calls; and
+// the answers that several flows give.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace holdfast::stores::etcd {
 
-// A little before its deadline: then we can still say ourselves what was wrong.
+// A little before the deadline, where the courier answers, which cannot say what was wrong.
 inline BootTime in_time(BootTime deadline) {
   const auto left = deadline - BootClock::now();
   return deadline - std::min<BootClock::duration>(left / 10, Millis(50));
@@ -30,7 +30,7 @@ struct Asked {
   const std::string name, about;
   Ask ask;
   const BootTime deadline;
-  const BootTime began;  // not before the core counts from
+  const BootTime began;  // not earlier than the moment from which the core counts
 };
 using AskedPtr = std::shared_ptr<const Asked>;
 

@@ -1,4 +1,4 @@
-// Cells: each change is written if the cell is still as it was read.
+// Cells: a change is written only if the cell is still as it was read.
 #include <charconv>
 
 #include "stores/etcd/store.hpp"
@@ -37,7 +37,7 @@ bool read_cell(const KeyValue& kv, Written& written) {
   if (!number(written.mark) || !number(written.state.number)) return false;
   written.state.bytes = text;
   written.state.version = static_cast<std::uint64_t>(kv.modified);
-  written.state.expires_us = kv.lease;  // not 0: it has an end
+  written.state.expires_us = kv.lease;  // not a time: only says that it expires
   return true;
 }
 
@@ -126,7 +126,7 @@ Flow EtcdStore::answer_change(std::shared_ptr<const CellChange> change, Ticket<C
       if (!lease.done()) co_return ticket->answer(refused(Said::no, lease.problem));
       put.lease = lease.lease;
     }
-    const std::uint64_t mark = random_bits();  // we know it again if the answer was lost
+    const std::uint64_t mark = random_bits();  // shows that a write is ours if its answer was lost
     put.value = write_cell(*state, mark);
     Transaction step;
     step.when.push_back({Condition::Of::modified, key, modified});
@@ -142,7 +142,7 @@ Flow EtcdStore::answer_change(std::shared_ptr<const CellChange> change, Ticket<C
     if (changed.held) co_return ticket->answer(std::move(cell));
     read = std::move(changed.found.back());
     if (!changed.repeated) continue;
-    // A copy of it may have been applied before.
+    // An earlier copy of this request may have been applied.
     Written written;
     if (read.empty() || !read_cell(read.front(), written) || written.mark != mark)
       co_return ticket->answer(refused(Said::unknown, changed.problem));

@@ -1,4 +1,4 @@
-// How a claim gets into the line, and what it is told.
+// How a claim gets into the line, and what the core is told about it.
 #include <algorithm>
 
 #include "stores/etcd/asked.hpp"
@@ -7,7 +7,7 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-// The core compares these of several answers; it counts a lease from them.
+// The core counts a lease by the difference between the stamps of two answers.
 std::int64_t stamp(BootTime time) noexcept {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
@@ -44,16 +44,16 @@ Flow EtcdStore::answer_ask(AskedPtr asked, Ticket<Answer> ticket) {
     const EntryPtr entry = enter(ask);
     if (!entry) co_return ticket->answer(gone("withdrawn", "this claim was withdrawn before"));
     const Turn::Held turn = co_await entry->turn.take();
-    if (entry->over) continue;  // the ask before this one left no trace
+    if (entry->over) continue;  // the previous ask left no trace: begin with a new entry
     co_return ticket->answer(co_await stand(entry, asked, ticket));
   }
 }
 
 Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ticket) {
-  // Where it is free one step does it all. Where it is not, a mere try leaves no trace.
+  // If the name is free, one transaction does it all; if not, a mere try leaves no trace.
   bool if_free = !asked->ask.queue || entry->lock_delay > Millis(0);
   Reply last;
-  constexpr int most_rounds = 8;  // each begins with what the one before found out
+  constexpr int most_rounds = 8;  // each starts from what the previous one found
   for (int round = 0; round < most_rounds; ++round) {
     LeaseKept kept;
     if (last = co_await have_lease(entry, kept, asked->deadline); !last.done()) break;
@@ -71,7 +71,7 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
     if (!seen.done()) break;
     const bool was_placed = entry->created != 0;
     const auto place = settle(*entry, seen, kept);
-    // Keys of others, which are not of its line, are in nobody's way: it gets in line beside them.
+    // Other software's keys are not in the line and block nobody: it gets in line beside them.
     const bool refused = !seen.row.line.empty() || seen.row.delayed();
     if (!place && !was_placed && !asked->ask.queue && entry->shape.whole() && refused) {
       Answer answer = seen.row.foreign ? foreign() : busy(*entry, seen.row);
@@ -87,13 +87,13 @@ Later<Answer> EtcdStore::stand(EntryPtr entry, AskedPtr asked, Ticket<Answer> ti
   co_return failed(entry, last);
 }
 
-// Nothing: something has changed, look again.
+// Empty: something has changed, look again.
 Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, const Seen& seen,
                                                std::size_t place) {
   const Row& row = seen.row;
   const Standing& mine = row.line[place];
   const BootTime deadline = asked->deadline;
-  if (mine.claim != ClaimId{} && mine.claim != entry->claim) {  // left by one that had this lease
+  if (mine.claim != ClaimId{} && mine.claim != entry->claim) {  // an earlier claim on this lease
     if (const Removed removed = co_await remove_own(entry, deadline); removed.done())
       set_placed(*entry, 0, 0);
     co_return std::nullopt;
@@ -128,7 +128,7 @@ Later<std::optional<Answer>> EtcdStore::decide(EntryPtr entry, AskedPtr asked, c
   Answer answer;
   answer.said = Said::queued;
   answer.store_us = stamp(asked->began);
-  answer.ttl = Millis(lease_of(*entry).ttl) / 3;  // it is kept alive then
+  answer.ttl = Millis(lease_of(*entry).ttl) / 3;  // the next ask keeps it alive
   if (row.in() > 0) answer.holder = describe(entry->name, row.line.front(), false);
   co_return answer;
 }
@@ -139,7 +139,7 @@ Later<std::optional<Answer>> EtcdStore::let_in(EntryPtr entry, AskedPtr asked, c
   if (entry->lock_delay > Millis(0) && !entry->delay_written &&
       !co_await write_own_delay(entry, asked->deadline))
     co_return std::nullopt;
-  // The core counts from before this ask began, the lease from its last keep-alive that counts.
+  // The core counts from before this ask began, but the lease counts from its last proof.
   const Lease lease = lease_of(*entry);
   const Millis left = std::chrono::floor<Millis>(lease.end() - asked->began);
   if (left < lease.ttl / 2) co_return std::nullopt;
@@ -167,7 +167,7 @@ Answer EtcdStore::busy(const Entry& entry, const Row& row) const {
   return answer;
 }
 
-// What a claim in line waited for has changed: it looks before the core asks again.
+// What a waiter waits for has changed: the store looks at once, before the core asks again.
 Flow EtcdStore::come_forward(EntryPtr entry, std::int64_t revision) {
   const Turn::Held turn = co_await entry->turn.take();
   AskedPtr asked;
@@ -186,7 +186,7 @@ Flow EtcdStore::come_forward(EntryPtr entry, std::int64_t revision) {
 
 // ── the end of an ask that was not granted ───────────────────────────────────────────────────────
 
-// Nothing of it stays in the store, or the answer is that this is not known.
+// Returns `answer` only if nothing of the claim is left in the store, otherwise `unknown`.
 Later<Answer> EtcdStore::leave(EntryPtr entry, Answer answer, BootTime deadline) {
   Answer out = co_await take_out(entry, false, deadline);
   const bool is_out = out.said == Said::yes || out.said == Said::gone;

@@ -59,7 +59,7 @@ std::uint64_t random_bits() {
   return std::uint64_t{random()} << 32 | random();
 }
 
-// ── until it is answered ─────────────────────────────────────────────────────────────────────────
+// ── retries ──────────────────────────────────────────────────────────────────────────────────────
 
 template <class Result, class Response, class Request, class Method, class Read>
 Later<Result> Connection::carry(Request request, Method method, Read read, BootTime deadline) {
@@ -84,7 +84,7 @@ Later<Result> Connection::carry(Request request, Method method, Read read, BootT
     }
     const auto code = answer.status.error_code();
     Judged judged = judge(code, answer.status.error_message(), member.address);
-    // That its time was over says less than what was wrong before.
+    // A timeout says less than the error before it.
     if (attempts == 1 || code != grpc::StatusCode::DEADLINE_EXCEEDED)
       result.problem = std::move(judged.problem);
     if (judged.verdict == Verdict::elsewhere) result.repeated = true;
@@ -174,7 +174,7 @@ Later<Removed> Client::remove(std::string key, std::string end, BootTime deadlin
       deadline);
 }
 
-// One that exists already was granted by an answer that we did not hear.
+// If the lease exists already, an earlier copy of this request granted it and its answer was lost.
 Later<LeaseGranted> Client::grant(std::chrono::seconds ttl, BootTime deadline) {
   pb::LeaseGrantRequest request;
   request.set_ttl(ttl.count());

@@ -1,11 +1,11 @@
 // stores/etcd/client.hpp: requests to a cluster of etcd, without gRPC.
 //
-// Each begins at once and is answered later, on a thread of gRPC's, with no mutex held. A member
-// that does not answer within a second, or cannot, is left for the next, and the request is said
-// again there until its deadline: every request here may be done twice. Keep-alives go on streams
-// of their own, which are judged by whether anything is heard on them.
+// Each begins at once and is answered later, with no mutex held, as a rule on the one thread that
+// takes the answers from gRPC. If a member cannot answer, or does not within a second, the client
+// repeats the request at the next member, until the deadline. So every request here must be safe to
+// execute twice. Keep-alives have their own streams, which are given up only when they are silent.
 //
-// It has no timers of its own: tick() is called when it is due.
+// The client has no timers: its user calls tick() when it is due.
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ using WatchId = std::int64_t;
 
 std::uint64_t random_bits();
 
-// Hears of keys that change. On threads of gRPC's, with no mutex held.
+// Hears of changed keys. Called from several threads, with no mutex held.
 class Watching {
  public:
-  // It hears of all changes after this revision.
+  // The watch tells of all changes after this revision.
   virtual void opened(WatchId watch, std::int64_t revision) noexcept = 0;
   struct Change {
     bool ended = false;
@@ -33,7 +33,7 @@ class Watching {
     std::int64_t modified = 0;
   };
   virtual void changed(WatchId watch, const Change& change) noexcept = 0;
-  virtual void closed(WatchId watch) noexcept = 0;  // it hears of nothing any more
+  virtual void closed(WatchId watch) noexcept = 0;  // the watch has ended
 
  protected:
   ~Watching() = default;
@@ -43,7 +43,7 @@ class Connection;
 
 class Client {
  public:
-  // `tick_at` is called when tick() is wanted at that time, or before.
+  // The client calls `tick_at` to have tick() called at that time, or earlier.
   Client(const Options& options, Watching& watching, std::function<void(BootTime)> tick_at);
   ~Client();  // after close()
 
@@ -56,21 +56,21 @@ class Client {
   Later<LeaseLeft> time_left(std::int64_t lease, BootTime deadline);
   Later<Alarms> alarms(BootTime deadline);
   Later<Members> members(BootTime deadline);
-  Later<ServerStatus> status(std::size_t member, BootTime deadline);  // of that one only
+  Later<ServerStatus> status(std::size_t member, BootTime deadline);  // asks only that one
 
-  // From the next change on, or from a revision on; `ends`: only when keys end.
+  // From the next change on, or from a revision on; `ends`: tell only when keys are removed.
   struct Watch {
     std::string key;
     std::string end{};
     std::int64_t from = 0;
     bool ends = false;
   };
-  bool watch(WatchId id, const Watch& watch) noexcept;  // an unused id; false: not now
+  bool watch(WatchId id, const Watch& watch) noexcept;  // needs a new id; false: not sent
   void unwatch(WatchId watch) noexcept;
 
   Later<bool> pause(BootTime until);
   BootTime tick(BootTime now) noexcept;  // when it is due again
-  // Ends all that is under way, and waits for that. What begins afterwards fails at once.
+  // Cancels all running calls, and waits until they end. A call that begins later fails at once.
   void close() noexcept;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto login_pause = 1s;  // after the server refused us
+constexpr auto login_pause = 1s;  // after the server refused a login
 
 std::shared_ptr<grpc::ChannelCredentials> credentials(const Tls& tls) {
   if (!tls.on) return grpc::InsecureChannelCredentials();
@@ -34,12 +34,12 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(const Tls& tls) {
 
 grpc::ChannelArguments arguments() {
   grpc::ChannelArguments all;
-  all.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a store has its own connections
+  all.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // each store has its own connections
   all.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   all.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  all.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // ours know what a repetition means
+  all.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // carry() retries, and knows what a repetition means
   all.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  all.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);  // how long one attempt may take
+  all.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1'000);  // in fact the timeout of an attempt
   all.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   all.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   all.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3'000);
@@ -57,7 +57,7 @@ SignalsBlocked::SignalsBlocked() noexcept {
 
 SignalsBlocked::~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-// By gRPC's monotonic clock: the wall clock may be set.
+// On gRPC's monotonic clock, because the wall clock may be set.
 void set_deadline(grpc::ClientContext& context, BootTime limit) {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(limit - BootClock::now());
   context.set_deadline(
@@ -96,11 +96,11 @@ void Connection::leave(const Member& member) noexcept {
     if (members_.size() < 2 || current_ != member.place) return;
     current_ = (current_ + 1) % members_.size();
   }
-  watches.break_off();  // what that member does not know it does not tell
+  watches.break_off();  // a member that is cut off tells of no changes
   keep_alives_.leave(member.place);
 }
 
-// With nobody else to ask, it is waited for.
+// A single member gets all the time there is, because there is no other to ask.
 BootTime Connection::attempt_until(BootTime deadline) const noexcept {
   return members_.size() < 2 ? deadline : std::min(deadline, BootClock::now() + attempt_length);
 }
@@ -118,7 +118,7 @@ void Connection::saw(std::int64_t revision) noexcept {
   }
 }
 
-// ── who we are ───────────────────────────────────────────────────────────────────────────────────
+// ── login ────────────────────────────────────────────────────────────────────────────────────────
 
 std::string Connection::token() const {
   const std::lock_guard lock(mutex_);
@@ -158,7 +158,7 @@ Later<Reply> Connection::log_in(BootTime deadline) {
 Flow Connection::authenticate(BootTime deadline) {
   std::optional<Reply> said;
   struct Told {
-    ~Told() { connection.logged_in(said); }  // without memory, too: others wait for it
+    ~Told() { connection.logged_in(said); }  // also if memory runs out, because others wait for it
     Connection& connection;
     const std::optional<Reply>& said;
   } const told{*this, said};
@@ -192,7 +192,7 @@ Flow Connection::authenticate(BootTime deadline) {
   said = std::move(reply);
 }
 
-// Where there is no memory to say it, the pledges end unkept.
+// If memory runs out, the pledges end unkept.
 void Connection::logged_in(const std::optional<Reply>& said) noexcept try {
   std::vector<Pledge<Reply>> all;
   {
@@ -208,7 +208,7 @@ void Connection::logged_in(const std::optional<Reply>& said) noexcept try {
 } catch (const std::bad_alloc&) {
 }
 
-// ── what is under way ────────────────────────────────────────────────────────────────────────────
+// ── running calls ────────────────────────────────────────────────────────────────────────────────
 
 bool Connection::begin(grpc::ClientContext& context, std::shared_ptr<void> keeps) {
   const std::lock_guard lock(mutex_);
@@ -226,7 +226,7 @@ bool Connection::begin(grpc::ClientContext& context, std::shared_ptr<void> keeps
 }
 
 void Connection::finish(grpc::ClientContext& context) noexcept {
-  std::shared_ptr<void> kept;  // ends without the mutex
+  std::shared_ptr<void> kept;  // destroyed after the mutex is unlocked
   const std::lock_guard lock(mutex_);
   const auto found = running_.find(&context);
   kept = std::move(found->second);

@@ -1,5 +1,5 @@
-// stores/etcd/connection.hpp: the members of a cluster, by gRPC: which of them is asked, who we are
-// to them, what is under way. Nothing of gRPC is called with a mutex held.
+// stores/etcd/connection.hpp: the members of a cluster, over gRPC: which of them is asked, the
+// login, the running calls. Never call gRPC with a mutex held.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -22,9 +22,9 @@ namespace holdfast::stores::etcd {
 namespace pb = etcdserverpb;
 
 inline constexpr auto attempt_length = std::chrono::seconds(1);  // then another member is asked
-inline constexpr auto no_token = "none";                         // the server asks for none
+inline constexpr auto no_token = "none";                         // the server needs none
 
-// The threads that gRPC makes inherit this: signals are for the program's own.
+// New threads inherit this mask, because signals are for the program's own threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept;
@@ -57,11 +57,11 @@ class Connection {
  public:
   Connection(const Options& options, Watching& watching, std::function<void(BootTime)> tick_at);
 
-  // Says it to one member once.
+  // Sends it to one member, once.
   template <class Response, class Request, class Method>
   Later<Exchanged<Response>> once(Member& member, const Request& request, Method method,
                                   BootTime limit);
-  // Says it until it is answered, or its deadline has come.
+  // Sends it to member after member, until it is answered or refused, or its deadline has come.
   template <class Result, class Response, class Request, class Method, class Read>
   Later<Result> carry(Request request, Method method, Read read, BootTime deadline);
   Later<LeaseKept> keep(std::int64_t lease, BootTime deadline, Keeping how);
@@ -74,15 +74,15 @@ class Connection {
   BootTime attempt_until(BootTime deadline) const noexcept;
   Later<bool> pause_after(std::size_t attempts, BootTime deadline);
 
-  // Done if we are known to the members, or need not be.
+  // Done if we have a token, or need none.
   Later<Reply> log_in(BootTime deadline);
   std::string token() const;
   void forget_token(const std::string& used) noexcept;
 
-  // False: the store is closing. `keeps` lives until finish().
+  // False: the store is closing, or there is no thread to listen. `keeps` lives until finish().
   bool begin(grpc::ClientContext& context, std::shared_ptr<void> keeps);
   void finish(grpc::ClientContext& context) noexcept;
-  void prepare(grpc::ClientContext& context) const;  // our token
+  void prepare(grpc::ClientContext& context) const;  // adds our token
 
   grpc::CompletionQueue* queue() noexcept { return &queue_; }
 
@@ -102,7 +102,7 @@ class Connection {
   const std::function<void(BootTime)> tick_at_;
   std::vector<Member> members_;
   KeepAlives keep_alives_;
-  std::atomic<std::int64_t> newest_{0};  // revision
+  std::atomic<std::int64_t> newest_{0};  // revision seen
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
@@ -111,11 +111,11 @@ class Connection {
   std::size_t current_ = 0;
   bool closed_ = false;
   grpc::CompletionQueue queue_;
-  std::thread listener_;  // to the queue: on it all is answered
+  std::thread listener_;  // takes all answers from queue_
 
   std::string token_;
   std::vector<Pledge<Reply>> awaiting_login_;
-  Reply refused_;  // what the last login was answered, until …
+  Reply refused_;  // the answer to each login until …
   BootTime refused_until_;
 };
 
@@ -124,7 +124,7 @@ struct Unary final : Tag {
   explicit Unary(Connection& of) : connection(of) {}
   void done(bool) noexcept override {
     promise.answer({std::move(status), std::move(response)});
-    connection.finish(context);  // the last of it
+    connection.finish(context);  // may delete this
   }
 
   Connection& connection;

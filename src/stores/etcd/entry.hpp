@@ -1,4 +1,4 @@
-// stores/etcd/entry.hpp: one claim of ours, as long as it may be in the store.
+// stores/etcd/entry.hpp: one of our claims, for as long as it may be in the store.
 #pragma once
 
 #include <coroutine>
@@ -16,7 +16,7 @@
 
 namespace holdfast::stores::etcd {
 
-// One flow at a time works on a claim; the others stand in line.
+// Lets one flow at a time work on a claim; the others wait in line.
 class Turn {
  public:
   class Held {
@@ -73,30 +73,31 @@ struct Entry {
   const ClaimId claim;
   const std::string prefix;  // of all keys of this name
   const Millis ttl;
-  const Millis lock_delay;  // 0 where the layout has none
+  const Millis lock_delay;  // 0 if the layout has none
   const std::string about;
   Turn turn;
 
-  // The rest is guarded by the store's mutex, and changed only by whoever has the turn …
-  std::string key{};  // it has one when it has a lease
+  // The store's mutex guards the rest. Only the flow that has the turn changes these; but without
+  // it, renewals prove `lease`, `modified` may grow, and watches clear `held` …
+  std::string key{};  // valid while it has a lease
   Shape shape;
-  std::optional<Lease> lease{};        // what it counts from is moved on by renewals, too
-  std::int64_t created = 0;            // 0: it is not in the store, as far as we know
-  std::int64_t modified = 0;           // the newest revision of its key that we know
-  bool doubtful = false;               // a copy of what made it may still be on its way
+  std::optional<Lease> lease{};        // of the claim's key
+  std::int64_t created = 0;            // 0: as far as we know, it is not in the store
+  std::int64_t modified = 0;           // the newest mod revision of its key that we know
+  bool doubtful = false;               // a copy of the request that made it may still arrive
   std::optional<Lease> delay_lease{};  // of the delay's key
   bool delay_written = false;
   bool held = false;
-  bool over = false;  // withdrawn
+  bool over = false;  // withdrawn, or it left no trace
 
-  // … but these by those who watch.
+  // … while these change without the turn, too.
   WatchId ahead_watch = 0;
   std::string ahead_key{};
-  std::int64_t listed = 0;  // the revision of the line that it was last placed by
-  AskedPtr asked{};         // what was answered "queued" last
+  std::int64_t listed = 0;  // the revision at which its line was last read
+  AskedPtr asked{};         // the last ask that was answered `queued`
   WatchId own_watch = 0;
 
-  Standing standing() const;  // as it is written
+  Standing standing() const;  // as it is written to its key
 };
 using EntryPtr = std::shared_ptr<Entry>;
 

@@ -1,4 +1,4 @@
-// Who holds what, and what the store is.
+// Tells who holds what, and what the store is like.
 #include <algorithm>
 #include <charconv>
 
@@ -9,9 +9,9 @@ namespace holdfast::stores::etcd {
 namespace {
 
 constexpr std::int64_t page = 1000;          // keys
-constexpr std::size_t most_ttls_told = 256;  // each is a request of its own
+constexpr std::size_t most_ttls_told = 256;  // each costs a request
 
-// "3.4.23" before the fix of etcd #15247, which came with 3.4.31 and 3.5.13.
+// True if this version ("3.4.23") lacks the fix of etcd #15247, which 3.4.31 and 3.5.13 brought.
 bool may_end_leases_early(std::string_view version) {
   int parts[3] = {};
   for (int& part : parts) {
@@ -29,7 +29,7 @@ bool may_end_leases_early(std::string_view version) {
 
 struct EtcdStore::Told {
   Listing listing;
-  std::vector<std::int64_t> leases;  // of its holders, in their order
+  std::vector<std::int64_t> leases;  // of each holder, in the same order
 };
 
 void EtcdStore::describe(std::string_view name, Pending<Listing>& call) noexcept {
@@ -46,7 +46,7 @@ Flow EtcdStore::answer_describe(std::string name, BootTime deadline, Ticket<List
     told.listing.problem = found.problem;
     co_return ticket->answer(std::move(told.listing));
   }
-  // Below it other names may lie.
+  // Keys of other names may lie under this prefix.
   std::erase_if(found.all, [&](const KeyValue& kv) { return layout_.prefix_in(kv) != where; });
   add_line(where, found.all, told);
   co_await tell_time_left(told, deadline);
@@ -84,7 +84,6 @@ Flow EtcdStore::answer_list(std::string prefix, BootTime deadline, Ticket<Listin
   ticket->answer(std::move(told.listing));
 }
 
-// What stands in these keys of one name.
 void EtcdStore::add_line(const std::string& where, const std::vector<KeyValue>& keys,
                          Told& told) const {
   const auto name = layout_.name_in(where);
@@ -107,7 +106,7 @@ Later<bool> EtcdStore::tell_time_left(Told& told, BootTime deadline) {
   co_return true;
 }
 
-// ── what the store is ────────────────────────────────────────────────────────────────────────────
+// ── about the store ──────────────────────────────────────────────────────────────────────────────
 
 void EtcdStore::guarantees(Pending<holdfast::Promise>& call) noexcept {
   courier_.start(call, [&](auto ticket) { answer_guarantees(in_time(call), std::move(ticket)); });
@@ -146,7 +145,7 @@ Flow EtcdStore::answer_guarantees(BootTime deadline, Ticket<Promise> ticket) {
   ticket->answer(std::move(promise));
 }
 
-// There is nothing to prepare; it is looked whether it serves.
+// There is nothing to prepare; this only checks that the cluster answers.
 void EtcdStore::init(Init, Pending<Answer>& call) noexcept {
   courier_.start(call, [&](auto ticket) { answer_init(in_time(call), std::move(ticket)); });
 }

@@ -41,7 +41,7 @@ Later<LeaseKept> Lane::once(Member& member, std::int64_t lease) {
   {
     const std::lock_guard lock(mutex_);
     if (talk_ != on) {
-      promise.answer({});  // it broke meanwhile
+      promise.answer({});  // the stream broke meanwhile
       return promise.later();
     }
     if (asked_.empty()) heard_at_ = sent;
@@ -52,7 +52,7 @@ Later<LeaseKept> Lane::once(Member& member, std::int64_t lease) {
   try {
     on->say(request);
   } catch (const std::bad_alloc&) {
-    break_off();  // else it would take the answer to the next
+    break_off();  // else its entry would take the answer to the next one
   }
   if (listen && !listen_for_silence().begun) {
     const std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ Flow Lane::listen_for_silence() {
   }
 }
 
-// Answers come in the order of the requests, so the first that asked for this lease is meant.
+// Answers come in the order of the requests, so this one is for the first request for the lease.
 void Lane::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) noexcept {
   std::optional<Asked> asked;
   {
@@ -107,7 +107,7 @@ void Lane::heard(const Talk& from, const pb::LeaseKeepAliveResponse& response) n
 void Lane::ended(const Talk& what) noexcept {
   const auto unanswered = taken_with(what, asked_, [](const Asked& asked) { return asked.talk; });
   unanswered_ -= unanswered.size();
-  if (!unanswered.empty() && !what.left) all_.silent(what.place);  // it ended by itself
+  if (!unanswered.empty() && !what.left) all_.silent(what.place);  // we did not end it
   for (const auto& [lease, asked] : unanswered) asked.promise.answer({});
 }
 
@@ -135,7 +135,7 @@ Later<LeaseKept> KeepAlives::once(std::int64_t lease, BootTime limit, Keeping ho
 
 Flow KeepAlives::ask(std::int64_t lease) {
   struct Told {
-    ~Told() { of.tell(lease, kept); }  // without memory, too: others wait for it
+    ~Told() { of.tell(lease, kept); }  // also if memory runs out, because others wait for it
     KeepAlives& of;
     const std::int64_t lease;
     LeaseKept kept{};
@@ -153,7 +153,7 @@ void KeepAlives::tell(std::int64_t lease, const LeaseKept& kept) noexcept {
   for (const auto& each : told.mapped()) each.answer(kept);
 }
 
-// The one with the least to do, or one more.
+// The lane with the least to do, or another one if all are busy.
 Lane& KeepAlives::choose() noexcept {
   const std::size_t open = open_lanes_.load();
   const auto least = std::min_element(
@@ -190,7 +190,7 @@ Flow KeepAlives::find_leader(std::uint64_t term) {
     asked.push_back(connection_.status(place, deadline));
   std::optional<std::size_t> leader;
   std::uint64_t newest = term;
-  bool all_follow = true;  // and whom they follow is none of them
+  bool all_follow = true;  // then their leader is a member that the URL does not name
   for (std::size_t place = 0; place < asked.size(); ++place) {
     const ServerStatus status = co_await asked[place];
     all_follow &= status.done() && status.follows;
@@ -226,7 +226,7 @@ void KeepAlives::saw(std::uint64_t term) noexcept {
   break_off();
 }
 
-// The next one is asked. Many streams say so of one member: it is left once.
+// Go to the next member, but only once if many streams report the same one.
 void KeepAlives::silent(std::size_t place) noexcept {
   const std::size_t current = connection_.current().place, members = connection_.members();
   const std::lock_guard lock(mutex_);
@@ -247,7 +247,7 @@ void KeepAlives::leave(std::size_t place) noexcept {
 }
 
 void KeepAlives::break_off(std::optional<std::size_t> place) noexcept {
-  // All first, so that what is unanswered on one does not move to another that is to end.
+  // Take all off first, so that no unanswered keep-alive moves to a stream that is about to end.
   std::array<decltype(lanes_.front().take_off()), most_lanes> taken_off;
   for (std::size_t i = 0; i < most_lanes; ++i) taken_off[i] = lanes_[i].take_off(place);
   for (std::size_t i = 0; i < most_lanes; ++i) lanes_[i].end(taken_off[i]);

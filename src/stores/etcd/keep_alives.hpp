@@ -1,4 +1,4 @@
-// stores/etcd/keep_alives.hpp: what keeps leases alive.
+// stores/etcd/keep_alives.hpp: keep-alives of leases.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ namespace holdfast::stores::etcd {
 
 class KeepAlives;
 
-// One stream of keep-alives. It is broken off when requests are under way and nothing at all was
-// heard for a while, so one that is slow because it has much to do stays.
+// One stream of keep-alives. It is given up if requests are under way and nothing at all was heard
+// for a while. So a stream that is slow because it has much to do stays.
 class Lane final
     : Stream<etcdserverpb::LeaseKeepAliveRequest, etcdserverpb::LeaseKeepAliveResponse> {
  public:
@@ -38,23 +38,23 @@ class Lane final
 
   KeepAlives& all_;
   std::multimap<std::int64_t, Asked> asked_;
-  std::atomic<std::size_t> unanswered_ = 0;  // its length
-  BootTime heard_at_{};                      // or has nothing to hear since then
-  bool listening_ = false;                   // somebody listens for silence
+  std::atomic<std::size_t> unanswered_ = 0;  // size of asked_
+  BootTime heard_at_{};                      // the last answer, or the first request after a rest
+  bool listening_ = false;                   // listen_for_silence() runs
 };
 
 // Keep-alives on many streams, because a member serves a stream one lease after another, and each
-// costs a follower a round trip to the leader. To the leader itself, if it is one of our members.
+// costs a follower a round trip to the leader. They go to the leader itself if the URL names it.
 //
-// A member that is slow is not asked for a lease again while it has not answered for it: it would
-// be slower still.
+// A renewal (Keeping::from_then_on) joins an earlier keep-alive of its lease that is still
+// unanswered, because sending another would make a slow member slower still.
 class KeepAlives {
  public:
   explicit KeepAlives(Connection& connection);
   Later<LeaseKept> once(std::int64_t lease, BootTime limit, Keeping how);
-  void leave(std::size_t place) noexcept;   // what is unanswered there goes elsewhere
-  void saw(std::uint64_t term) noexcept;    // of raft: another may lead
-  void silent(std::size_t place) noexcept;  // that member is
+  void leave(std::size_t place) noexcept;   // what is unanswered there moves
+  void saw(std::uint64_t term) noexcept;    // of raft: if new, another may lead
+  void silent(std::size_t place) noexcept;  // that member was silent
 
  private:
   Flow ask(std::int64_t lease);
@@ -72,9 +72,9 @@ class KeepAlives {
   std::map<std::int64_t, std::vector<Pledge<LeaseKept>>> under_way_;  // by lease
   std::atomic<std::uint64_t> term_ = 0;
   std::optional<std::size_t> leader_;  // its place
-  bool looking_ = false;               // for the leader
-  BootTime look_from_{};               // then; never: all members know who leads
-  std::size_t left_ = 0;               // how often a member was silent: the next one is asked
+  bool looking_ = false;               // find_leader() runs
+  BootTime look_from_{};               // when to look for it; max: no need to
+  std::size_t left_ = 0;               // members to skip from current() on, because silent
 };
 
 }  // namespace holdfast::stores::etcd

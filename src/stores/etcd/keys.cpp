@@ -14,7 +14,7 @@ constexpr std::string_view delay_end = ".delay";
 constexpr std::string_view layout = "1";
 constexpr std::string_view word_live = "live", word_revoked = "revoked";
 
-constexpr std::size_t lease_digits = 16;  // none of our keys begins with another
+constexpr std::size_t lease_digits = 16;  // fixed, so that none of our keys is a prefix of another
 
 bool is_lease(std::string_view hex) noexcept {
   return hex.size() == lease_digits && hex.find_first_not_of("0123456789abcdef") == hex.npos;
@@ -26,7 +26,6 @@ std::string hex(std::int64_t number) {
   return {digits, end.ptr};
 }
 
-// Takes the next word off the text.
 std::string_view word(std::string_view& text) noexcept {
   const auto end = std::min(text.find(' '), text.size());
   const std::string_view taken = text.substr(0, end);
@@ -90,7 +89,7 @@ std::string Layout::key(std::string_view prefix, std::int64_t lease) const {
   return key += digits;
 }
 
-// With a dialect one lease's number may begin with another's.
+// A dialect does not pad the lease's number, so one key may be a prefix of another: no range.
 std::string Layout::key_end(std::string_view key) const {
   return dialect_ ? std::string() : end_of(key);
 }
@@ -135,7 +134,7 @@ Row Layout::read(std::string_view prefix, const std::vector<KeyValue>& all) cons
   return row;
 }
 
-// To its peers every key under the prefix is one of the line, whatever it says.
+// In a dialect, every key under the prefix is in line, because the other clients count it.
 void Layout::read(std::string_view prefix, const KeyValue& kv, Row& row) const {
   Standing standing{
       .key = kv.key, .created = kv.created, .modified = kv.modified, .lease = kv.lease};
@@ -186,7 +185,7 @@ std::string cell_key(std::string_view name) {
   return key;
 }
 
-// A prefix of bytes 0xff alone has no end but that of all keys, which is written so.
+// An empty prefix, or one of 0xff only, has an open range, which etcd writes as one zero byte.
 std::string end_of(std::string_view prefix) {
   std::string end(prefix);
   while (!end.empty() && end.back() == '\xff') end.pop_back();

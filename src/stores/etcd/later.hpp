@@ -1,7 +1,7 @@
 // stores/etcd/later.hpp: an answer that comes later, from another thread.
 //
 //   Pledge<Granted> promise;
-//   Later<Granted> granted = promise.later();     // what it stands for has begun already
+//   Later<Granted> granted = promise.later();     // the work that it stands for has begun already
 //   Granted answer = co_await granted;            // once
 //
 //   Later<Granted> ask_twice() { …; co_return answer; }   // or a coroutine, which begins at once
@@ -21,7 +21,7 @@
 
 namespace holdfast::stores::etcd {
 
-// Nobody knows what became of it.
+// The answer if nobody knows what became of it.
 template <class R>
 R unkept() {
   R value{};
@@ -74,7 +74,7 @@ class Pledge {
 
  private:
   using State = typename Later<R>::State;
-  // Shared by all copies of the promise; the state also by whoever waits.
+  // All copies of the pledge share this; its state is also shared with the waiter.
   struct Kept {
     Kept() : state(std::make_shared<State>()) {}
     Kept(const Kept&) = delete;
@@ -88,7 +88,7 @@ class Pledge {
     template <class Fill>
     void hand_over(Fill fill) noexcept {
       if (state->taken.exchange(true)) return;
-      const auto keep = state;  // who goes on may end this promise
+      const auto keep = state;  // the waiter may destroy this pledge
       fill(keep->value);
       void* waiter = keep->awaits.exchange(State::answered());
       if (waiter) std::coroutine_handle<>::from_address(waiter).resume();
@@ -98,8 +98,8 @@ class Pledge {
   std::shared_ptr<Kept> kept_;
 };
 
-// Who waits goes on when all that the coroutine had is gone: its turn, for one. Without memory it
-// ends where it is.
+// The waiter continues only after the coroutine's locals are gone, its turn for example. If memory
+// runs out, the coroutine ends where it is.
 template <class R>
 struct Later<R>::promise_type {
   Later get_return_object() noexcept { return promise.later(); }

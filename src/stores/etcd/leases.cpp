@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t most_free = 64;
 
-// A keep-alive must reach it before it ends.
+// There must be time left for a keep-alive to reach it.
 bool usable(const Lease& lease, BootTime now) noexcept {
   return now - lease.counted < lease.ttl / 2.0;
 }

@@ -1,8 +1,8 @@
-// stores/etcd/leases.hpp: how long a lease counts, and those that are ready to be used.
+// stores/etcd/leases.hpp: how long a lease counts, and the leases that are ready for reuse.
 //
-// An etcd leader answers keep-alives by itself, and goes on doing so for a while after the others
-// chose another. So a keep-alive counts only once a request that needs a majority, sent after its
-// answer, was answered in the same term of raft; and from when it was sent.
+// An etcd leader answers keep-alives by itself, and goes on for a while after the others elected
+// another. So a keep-alive counts only once a request that needs a majority, sent after its answer,
+// was answered in the same raft term. The lease then counts from when the keep-alive was sent.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace holdfast::stores::etcd {
 struct Lease {
   std::int64_t id = 0;
   std::chrono::seconds ttl{};
-  BootTime counted{};  // it lives for `ttl` from then on
+  BootTime counted{};  // it lives for `ttl` from this moment
 
   BootTime end() const noexcept { return counted + ttl; }
   bool fresh(BootTime now) const noexcept { return now - counted < ttl / 6.0; }
@@ -27,7 +27,7 @@ struct Lease {
 // Whole seconds, never shorter than asked for.
 std::chrono::seconds lease_ttl(Millis asked) noexcept;
 
-// Leases that nothing is bound to. They are not kept alive, and end by themselves. Not thread-safe.
+// Leases without keys. They are not kept alive, so they end by themselves. Not thread-safe.
 class LeasePool {
  public:
   std::optional<Lease> take(std::chrono::seconds ttl, BootTime now) noexcept;
@@ -39,7 +39,7 @@ class LeasePool {
     Lease lease;
     std::chrono::seconds asked;
   };
-  std::vector<Free> free_;  // the one that was given last is at the end
+  std::vector<Free> free_;  // the one given last is at the end
 };
 
 }  // namespace holdfast::stores::etcd

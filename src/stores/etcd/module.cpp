@@ -10,7 +10,7 @@
 namespace holdfast::stores::etcd {
 namespace {
 
-// gRPC ends the process where it cannot have those that it begins with: a few less than these.
+// gRPC ends the process if it cannot open the descriptors that it starts with: fewer than these.
 bool descriptors_are_left() noexcept {
   std::array<Descriptor, 8> tried;
   for (Descriptor& each : tried) {
@@ -21,7 +21,7 @@ bool descriptors_are_left() noexcept {
 }
 
 std::unique_ptr<Backend> open_etcd(const Opening& opening, Problem& problem) {
-  // gRPC's threads are the parent's, and its one epoll descriptor is shared with it.
+  // After a fork, gRPC's threads are in the parent only, and both share its one epoll descriptor.
   static const std::uint32_t first_used = detail::fork_epoch();
   if (detail::fork_epoch() != first_used) {
     problem = {Errc::unsupported, "after_fork",

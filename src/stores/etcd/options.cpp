@@ -21,7 +21,7 @@ Tls read_tls(const Url& url, UrlOptions& given) {
   const net::TlsOptions files = given.take_tls(tls.on, "etcds://");
   if (!tls.on) return tls;
   if (!files.revoked_file.empty()) wrong_url("gRPC reads no lists of revoked certificates: no crl");
-  // gRPC would not say before the first call, and not in words, what is wrong with a file.
+  // gRPC would report a bad file only at the first call, and would not say what is wrong with it.
   Problem problem;
   if (!net::TlsContext::make(files, problem)) throw problem;
   tls.verify = files.verify;

@@ -16,7 +16,7 @@ namespace holdfast::stores::etcd {
 struct Tls {
   bool on = false;
   bool verify = true;
-  std::string ca{};  // PEM; none: those whom the system trusts
+  std::string ca{};  // PEM; empty: the authorities that the system trusts
   std::string certificate{};
   std::string key{};
 };

@@ -1,4 +1,4 @@
-// The steps of an ask: a lease, a key, and the line that it stands in.
+// The steps of an ask: a lease, a key, and the line that the key stands in.
 #include <utility>
 
 #include "stores/etcd/asked.hpp"
@@ -20,7 +20,7 @@ Transaction when(Condition condition, Operation operation) {
 
 // ── leases ───────────────────────────────────────────────────────────────────────────────────────
 
-// One that is young enough, or has just been kept alive: then `kept` is to be proven.
+// Gives the entry a fresh lease, or one just kept alive: then the caller must prove `kept`.
 Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime deadline) {
   Reply reply;
   reply.outcome = Outcome::done;
@@ -49,13 +49,13 @@ Later<Reply> EtcdStore::have_lease(EntryPtr entry, LeaseKept& kept, BootTime dea
   co_return static_cast<const Reply&>(granted);
 }
 
-// For the delay's key. It is granted or kept alive after the claim's own, so it ends later than
-// that by the lock_delay at least, whenever the holder dies.
+// For the delay's key. This lease is granted or kept alive after the claim's own, so whenever the
+// holder dies, it ends at least the lock_delay later.
 Later<Reply> EtcdStore::have_delay_lease(EntryPtr entry, BootTime deadline) {
   std::chrono::seconds ttl{};
   {
     const std::lock_guard lock(mutex_);
-    ttl = entry->lease->ttl + lease_ttl(entry->lock_delay);  // granted: it may be more than asked
+    ttl = entry->lease->ttl + lease_ttl(entry->lock_delay);  // granted: may be longer than asked
     if (!entry->delay_lease) entry->delay_lease = pool_.take(ttl, BootClock::now());
   }
   if (entry->delay_lease) {
@@ -85,7 +85,7 @@ Lease EtcdStore::lease_of(const Entry& entry) {
   return *entry.lease;
 }
 
-// Whatever it was bound to ends with it, if it has not ended yet.
+// Keys that are still bound to it end with it.
 void EtcdStore::give_up_lease(Entry& entry) {
   std::optional<Lease> lease;
   std::optional<Lease> of_delay;
@@ -108,7 +108,7 @@ Later<LeaseGranted> EtcdStore::grant(std::chrono::seconds ttl, BootTime deadline
   co_return granted;
 }
 
-// Until it is confirmed, or it has ended by itself. close() waits for it.
+// Tries until it is confirmed, or the lease must have ended by itself. close() waits for this.
 Flow EtcdStore::end_lease(Lease lease) {
   struct Ending {
     explicit Ending(EtcdStore& of) : store(of) {
@@ -156,7 +156,7 @@ Later<Transacted> EtcdStore::place(const Entry& entry, bool if_free, BootTime de
   return client_.transact(std::move(step), deadline);
 }
 
-// The line as it is after the claim was placed, or found in it.
+// The line, once the claim is placed in it. `if_free` places it only if the name has no keys.
 auto EtcdStore::look(EntryPtr entry, bool if_free, BootTime deadline) -> Later<Seen> {
   Seen seen;
   if (entry->created != 0) {
@@ -210,7 +210,7 @@ void EtcdStore::set_modified(Entry& entry, std::int64_t revision) {
   entry.modified = std::max(entry.modified, revision);
 }
 
-// By changing its key: whoever is behind watches that.
+// Changes the claim's key, because the claim behind it watches that.
 Flow EtcdStore::wake_next(EntryPtr entry) {
   const BootTime deadline = BootClock::now() + std::chrono::seconds(5);
   Operation put{.what = What::put,
@@ -224,8 +224,8 @@ Flow EtcdStore::wake_next(EntryPtr entry) {
 
 // ── lock_delay ───────────────────────────────────────────────────────────────────────────────────
 
-// Written before it is told that it is in, and removed with its key: one that is there without its
-// key is of a holder that died. Nobody has to see that: etcd ends it when its lease has ended.
+// The delay's key is written before the grant is told, and removed with the claim's key. So if it
+// stands alone, its holder died. Nobody has to see that: etcd removes it when its lease ends.
 Later<bool> EtcdStore::write_own_delay(EntryPtr entry, BootTime deadline) {
   const Reply leased = co_await have_delay_lease(entry, deadline);
   if (!leased.done()) co_return false;

@@ -1,4 +1,4 @@
-// How claims end: by their owners, or by others.
+// How claims end: released by their owners, or revoked by others.
 #include "stores/etcd/asked.hpp"
 #include "stores/etcd/store.hpp"
 
@@ -42,7 +42,7 @@ Later<Answer> EtcdStore::withdraw(ClaimId claim, bool doubtful, Millis ttl, Boot
   co_return co_await take_out(entry, doubtful, deadline);
 }
 
-// Its key may be another claim's when a copy of this comes late; the create revision is not.
+// If a copy of this arrives late, another claim may use the key, but with another create revision.
 Later<Removed> EtcdStore::remove_own(EntryPtr entry, BootTime deadline) {
   const std::string end = layout_.key_end(entry->key);
   if (entry->created == 0) co_return co_await client_.remove(entry->key, end, deadline);
@@ -56,7 +56,7 @@ Later<Removed> EtcdStore::remove_own(EntryPtr entry, BootTime deadline) {
   co_return removed;
 }
 
-// A claim of which a copy may still come is out only when its lease is: then the copy is refused.
+// If a copy of the claim may still arrive, revokes its lease, too, so that etcd refuses the copy.
 Later<Answer> EtcdStore::take_out(EntryPtr entry, bool doubtful, BootTime deadline) {
   Removed removed;
   removed.outcome = Outcome::done;
@@ -83,7 +83,7 @@ Later<Answer> EtcdStore::take_out(EntryPtr entry, bool doubtful, BootTime deadli
   co_return answer;
 }
 
-// ── by others ────────────────────────────────────────────────────────────────────────────────────
+// ── revocation ───────────────────────────────────────────────────────────────────────────────────
 
 void EtcdStore::revoke(std::string_view name, bool now, Pending<Answer>& call) noexcept {
   courier_.start(call, [&](auto ticket) {
@@ -120,7 +120,7 @@ Flow EtcdStore::answer_revoke(std::string name, bool now, BootTime deadline,
   ticket->answer(refusal(Errc::unavailable, "too_slow", "its holders change all the time"));
 }
 
-// Only as it was read: its owner may have let go, and another may hold it.
+// Only if it is as it was read, because its owner may have released it and another may hold it.
 void EtcdStore::add_revocation(Transaction& step, const Standing& holder, bool now) const {
   step.when.push_back({Condition::Of::modified, holder.key, holder.modified});
   if (now) {

@@ -1,4 +1,4 @@
-// Keeps what is held alive, and looks whether it is still there.
+// Keeps held claims alive, and checks that they are still there.
 #include <algorithm>
 
 #include "stores/etcd/asked.hpp"
@@ -17,7 +17,7 @@ struct EtcdStore::Renewing {
   std::int64_t lease = 0;
   std::int64_t delay_lease = 0;  // 0: it has none
   std::int64_t created = 0;
-  std::uint32_t weight = 0;  // to be lowered to; 0: not at all
+  std::uint32_t weight = 0;  // to lower it to; 0: leave it
   BootTime began = BootClock::now();
   std::optional<Answer> answer{};
   LeaseKept kept{};
@@ -53,7 +53,6 @@ Flow EtcdStore::answer_renew(std::vector<Keep> keeps, BootTime deadline,
   ticket->answer(std::move(answers));
 }
 
-// A lowered weight is written first; then it is renewed as the others are.
 void EtcdStore::begin_renewing(const Keep& keep, Renewing& one) {
   one.entry = find(keep.claim);
   if (!one.entry) {
@@ -75,8 +74,8 @@ void EtcdStore::begin_renewing(const Keep& keep, Renewing& one) {
   }
 }
 
-// True if all are answered. First the keep-alives of all; then one read, sent after their answers,
-// says whether they count, and whether the keys are there.
+// True if all are answered. First come the keep-alives of all; then one read, sent after their
+// answers, shows whether they count and whether the keys are there.
 Later<bool> EtcdStore::renew_once(std::vector<Renewing>& all, BootTime deadline) {
   std::vector<std::pair<Renewing*, Later<LeaseKept>>> asked;
   for (Renewing& each : all)
@@ -110,8 +109,8 @@ Later<bool> EtcdStore::renew_once(std::vector<Renewing>& all, BootTime deadline)
   co_return std::ranges::all_of(all, [](const Renewing& each) { return each.answer.has_value(); });
 }
 
-// After the claims' own leases, because a delay is to end later than its claim. A renewal counts
-// only with its delay; one whose key was taken away is not made again.
+// After the claims' own leases, because a delay must end later than its claim. A renewal counts
+// only if the keep-alive of its delay was answered. A delay that was removed is not written again.
 Later<bool> EtcdStore::keep_delays(std::vector<Renewing*>& kept, BootTime deadline) {
   std::vector<std::pair<Renewing*, Later<LeaseKept>>> asked;
   for (Renewing* each : kept)
@@ -151,7 +150,7 @@ void EtcdStore::finish_renewing(Renewing& one, const Transacted& read, std::size
   }
 }
 
-// Nothing: it was lowered.
+// Empty: it was lowered.
 Later<std::optional<Answer>> EtcdStore::lower(EntryPtr entry, std::uint32_t weight,
                                               BootTime deadline) {
   const Turn::Held turn = co_await entry->turn.take();

@@ -16,7 +16,7 @@ Traits traits_of(const Options& options) {
   traits.forks = false;  // see module.cpp
   traits.cells = true;
   traits.expiring_cells = true;
-  traits.granularity = Millis(0);  // a lease is never shorter than it says
+  traits.granularity = Millis(0);  // a lease is never shorter than its ttl
   if (options.etcd_dialect) {
     traits.rw = traits.semaphore = false;
     traits.bare_tokens = true;
@@ -47,10 +47,10 @@ void EtcdStore::close(BootTime until) noexcept try {
   const auto time = std::max(until - BootClock::now(), BootClock::duration::zero());
   none_ending_.wait_for(lock, time, [this] { return ending_ == 0; });
 } catch (const std::bad_alloc&) {
-  // They end by themselves.
+  // The leases end by themselves.
 }
 
-// What the core has given up, because its time was over and no flow has it.
+// Drops entries that the core has given up: their time is over, and no flow uses them.
 void EtcdStore::sweep(BootTime now) {
   std::erase_if(entries_, [&](const auto& each) {
     const Entry& entry = *each.second;
@@ -70,7 +70,7 @@ EntryPtr EtcdStore::enter(const Ask& ask) {
   return entry;
 }
 
-// Its peers take every key under a name and "/" for one of its line.
+// Other clients count every key under a name and "/" as one in its line.
 bool EtcdStore::in_the_way(const Ask& ask) {
   if (!options_.etcd_dialect) return false;
   const auto is_under = [](std::string_view name, std::string_view other) {
@@ -88,7 +88,7 @@ EntryPtr EtcdStore::find(const ClaimId& claim) {
   return found == entries_.end() ? nullptr : found->second;
 }
 
-// It is not in the store any more, and nothing is bound to its lease, if it still has one.
+// Requires that the claim is not in the store, and that no key is bound to its lease, if any.
 void EtcdStore::forget(Entry& entry) {
   unwatch(entry);
   const std::lock_guard lock(mutex_);

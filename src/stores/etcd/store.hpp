@@ -1,7 +1,8 @@
 // stores/etcd/store.hpp: Claims and Cells over a cluster of etcd.
 //
-// A call becomes a flow: claims.cpp (ask), renewal.cpp, release.cpp, cells.cpp, inquiry.cpp. Flows
-// of one claim take turns. watching.cpp hears of changes and tells them as hints.
+// A call becomes a flow: claims.cpp (ask), renewal.cpp, release.cpp, cells.cpp, inquiry.cpp. The
+// asks and releases of one claim take turns; a renewal takes one only to lower the weight.
+// watching.cpp turns changes of keys into hints.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +44,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   void guarantees(Pending<Promise>& call) noexcept override;
   void init(Init what, Pending<Answer>& call) noexcept override;
   void inspect(Pending<Inspection>& call) noexcept override;
-  void close(BootTime until) noexcept override;  // revokes the leases that are ready to be used
+  void close(BootTime until) noexcept override;  // revokes the leases in pool_
   void help(const Call* call, BootTime until, int wake) noexcept override {
     courier_.help(call, until, wake);
   }
@@ -51,7 +52,7 @@ class EtcdStore final : public Backend, public Cells, private Watching {
  private:
   template <class R>
   using Ticket = Courier::Ticket<R>;
-  // What was read of a name.
+  // The line of a name, as it was read.
   struct Seen : Reply {
     Row row;
   };
@@ -70,11 +71,11 @@ class EtcdStore final : public Backend, public Cells, private Watching {
 
   // ── placing.cpp ──
   Later<Reply> have_lease(EntryPtr entry, LeaseKept& kept, BootTime deadline);
-  void set_lease(Entry& entry, const Lease& lease);  // mutex held
+  void set_lease(Entry& entry, const Lease& lease);  // requires mutex_
   Lease lease_of(const Entry& entry);
   void give_up_lease(Entry& entry);
   Later<LeaseGranted> grant(std::chrono::seconds ttl, BootTime deadline);
-  Flow end_lease(Lease lease);  // whatever is bound to it ends, too
+  Flow end_lease(Lease lease);  // and so all keys bound to it
   Later<Transacted> place(const Entry& entry, bool if_free, BootTime deadline);
   Later<Seen> look(EntryPtr entry, bool if_free, BootTime deadline);
   std::optional<std::size_t> settle(Entry& entry, const Seen& seen, const LeaseKept& kept);
@@ -117,8 +118,8 @@ class EtcdStore final : public Backend, public Cells, private Watching {
 
   // ── entries; store.cpp ──
   EntryPtr enter(const Ask& ask);   // null: it was withdrawn
-  void sweep(BootTime now);         // mutex held
-  bool in_the_way(const Ask& ask);  // with a dialect: of a name that is used
+  void sweep(BootTime now);         // requires mutex_
+  bool in_the_way(const Ask& ask);  // dialect: it clashes with a name in use
   EntryPtr find(const ClaimId& claim);
   void forget(Entry& entry);
   void remember_withdrawn(const ClaimId& claim, Millis ttl);
@@ -150,9 +151,9 @@ class EtcdStore final : public Backend, public Cells, private Watching {
   std::mutex mutex_;
   std::map<ClaimId, EntryPtr> entries_;
   std::uint64_t entered_ = 0;
-  std::map<ClaimId, BootTime> withdrawn_;  // until then
+  std::map<ClaimId, BootTime> withdrawn_;  // refused until then
   LeasePool pool_;
-  std::size_t ending_ = 0;  // leases
+  std::size_t ending_ = 0;  // leases that are being revoked
   std::condition_variable none_ending_;
   struct Watched {
     std::weak_ptr<Entry> entry;

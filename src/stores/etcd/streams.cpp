@@ -6,7 +6,7 @@
 
 namespace holdfast::stores::etcd {
 
-// ── a conversation ───────────────────────────────────────────────────────────────────────────────
+// ── conversations ────────────────────────────────────────────────────────────────────────────────
 
 template <class Request, class Response>
 void Conversation<Request, Response>::say(const Request& request) {
@@ -35,7 +35,7 @@ void Conversation<Request, Response>::on_read(bool ok) {
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
-    if (writing_) return;  // it is finished after that
+    if (writing_) return;  // on_written() finishes it
   }
   wire_->Finish(&status_, finished_.give());
 }
@@ -62,7 +62,7 @@ void Conversation<Request, Response>::on_finished(bool) {
   partner_.finished(*this);
 }
 
-// ── what both share ──────────────────────────────────────────────────────────────────────────────
+// ── shared by watches and keep-alives ────────────────────────────────────────────────────────────
 
 template <class Request, class Response>
 auto Stream<Request, Response>::talk(Member& member) -> std::shared_ptr<Talk> {
@@ -72,7 +72,7 @@ auto Stream<Request, Response>::talk(Member& member) -> std::shared_ptr<Talk> {
   }
   const auto fresh = std::make_shared<Talk>(*this);
   fresh->place = member.place;
-  fresh->context().AddMetadata("hasleader", "true");  // else it ends
+  fresh->context().AddMetadata("hasleader", "true");  // end it when the member has no leader
   connection_.prepare(fresh->context());
   if (!connection_.begin(fresh->context(), fresh)) return nullptr;
   {
@@ -85,7 +85,7 @@ auto Stream<Request, Response>::talk(Member& member) -> std::shared_ptr<Talk> {
     if (!talk_ && !fresh->over()) talk_ = fresh;
     used = talk_;
   }
-  if (used != fresh) fresh->end();  // another was faster
+  if (used != fresh) fresh->end();  // another thread was faster, or it is over
   return used;
 }
 
@@ -159,7 +159,7 @@ void Watches::close(WatchId watch) noexcept try {
   pb::WatchRequest request;
   request.mutable_cancel_request()->set_watch_id(watch);
   on->say(request);
-} catch (const std::bad_alloc&) {  // the server goes on telling, and nobody listens
+} catch (const std::bad_alloc&) {  // the server goes on, and heard() ignores it
 }
 
 void Watches::heard(const Talk&, const pb::WatchResponse& response) noexcept {
@@ -167,7 +167,7 @@ void Watches::heard(const Talk&, const pb::WatchResponse& response) noexcept {
   {
     const std::lock_guard lock(mutex_);
     const auto found = open_watches_.find(watch);
-    if (found == open_watches_.end()) return;  // closed by us
+    if (found == open_watches_.end()) return;  // we closed it
     if (response.canceled()) open_watches_.erase(found);
   }
   if (response.canceled()) return watching_.closed(watch);

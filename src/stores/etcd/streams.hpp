@@ -1,6 +1,6 @@
-// stores/etcd/streams.hpp: the calls of etcd that go on. Watches; keep-alives are in
-// keep_alives.hpp. Each is opened when it is first needed, on the member that is asked at that
-// time, and again after it broke.
+// stores/etcd/streams.hpp: etcd's streaming calls: watches here, keep-alives in keep_alives.hpp. A
+// stream is opened when it is first needed, on the member that is in use then, and again after it
+// broke.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -19,8 +19,8 @@ namespace holdfast::stores::etcd {
 struct Member;
 void set_deadline(grpc::ClientContext& context, BootTime limit);
 
-// What gRPC's queue gives back when an operation is done. What was written before it was given is
-// seen by whoever takes it: by gRPC's word, and here in a way that ThreadSanitizer can see, too.
+// What gRPC's queue gives back when an operation is done. gRPC promises that whoever takes a tag
+// sees what was written before it was given; `given_` shows this to ThreadSanitizer.
 class Tag {
  public:
   void* give() noexcept {
@@ -42,8 +42,8 @@ class Tag {
   std::atomic<bool> given_ = false;
 };
 
-// One open stream: one read and at most one write are under way, and when both have ended it is
-// finished. It lives until then.
+// One open stream. One read and at most one write are under way; when both have ended, the stream
+// is finished. It lives until then.
 template <class Request, class Response>
 class Conversation {
  public:
@@ -52,7 +52,7 @@ class Conversation {
    public:
     virtual void heard(const Conversation& from, const Response& response) noexcept = 0;
     virtual void ended(const Conversation& what) noexcept = 0;
-    virtual void finished(Conversation& what) noexcept = 0;  // the last of it
+    virtual void finished(Conversation& what) noexcept = 0;  // the last call; may delete it
 
    protected:
     ~Partner() = default;
@@ -68,8 +68,8 @@ class Conversation {
   void end() noexcept { context_.TryCancel(); }
   bool over() const noexcept { return over_; }
 
-  std::size_t place = 0;           // of the member it was opened on
-  std::atomic<bool> left = false;  // we have broken it off
+  std::size_t place = 0;           // of the member that it was opened on
+  std::atomic<bool> left = false;  // we gave it up
 
  private:
   struct Step final : Tag {
@@ -94,10 +94,10 @@ class Conversation {
   std::mutex mutex_;
   std::deque<Request> to_say_;
   bool writing_ = true;             // or starting, or finishing
-  std::atomic<bool> over_ = false;  // nothing more is heard
+  std::atomic<bool> over_ = false;  // nothing more will be heard
 };
 
-// Opens a conversation on the current member; what both streams share.
+// What watches and keep-alives share: a conversation that is opened again after it ended.
 template <class Request, class Response>
 class Stream : public Conversation<Request, Response>::Partner {
  protected:
@@ -107,14 +107,14 @@ class Stream : public Conversation<Request, Response>::Partner {
                                                         grpc::CompletionQueue* queue);
   Stream(Connection& connection, Open open) : connection_(connection), open_(open) {}
   ~Stream() = default;
-  // The open one, or one that is opened on that member; null: the store is closing.
+  // The open conversation, or else a new one on that member; null: none could be opened.
   std::shared_ptr<Talk> talk(Member& member);
-  // Whoever waits for an answer gets none: what is taken off must be ended. Only one on that
-  // member, if one is named.
+  // Detaches the open conversation, if it is on that member or no member is named. The caller must
+  // end() it, because its waiters get no answer before that.
   std::shared_ptr<Talk> take_off(std::optional<std::size_t> place = {}) noexcept;
   void end(const std::shared_ptr<Talk>& taken_off) noexcept;
   void break_off() noexcept { end(take_off()); }
-  // That conversation is over: takes what was under way on it out of `all`.
+  // That conversation is over: removes from `all`, and returns, what was under way on it.
   template <class Map, class TalkOf>
   Map taken_with(const Talk& what, Map& all, TalkOf talk_of) noexcept;
   void finished(Talk& what) noexcept final;

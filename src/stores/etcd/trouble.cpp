@@ -49,7 +49,7 @@ constexpr Known troubles[] = {
      "cannot connect"},
 };
 
-// What gRPC itself says: it may have been done, or not.
+// For a text that we do not know. Unless the code rules it out, the request may have been executed.
 Judged by_code(int code) {
   constexpr int invalid_argument = 3, deadline_exceeded = 4, unimplemented = 12;
   switch (code) {

@@ -10,9 +10,9 @@ namespace holdfast::stores::etcd {
 
 enum class Verdict : std::uint8_t {
   refused,    // definitely not done, and asking again does not help
-  unsent,     // it never left, or was not taken in: ask another
+  unsent,     // it never left, or was not accepted: ask another
   elsewhere,  // it may have been done: ask another
-  log_in,     // the token is not (or no longer) good
+  log_in,     // the token is not (or no longer) valid
 };
 struct Judged {
   Verdict verdict{};

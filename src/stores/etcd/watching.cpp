@@ -1,19 +1,18 @@
-// What is heard of keys that change becomes hints: whoever waits looks again, and a holder whose
-// key is gone is told.
+// Turns changes of keys into hints: a waiter looks again, and a holder hears that its key is gone.
 #include "stores/etcd/store.hpp"
 
 namespace holdfast::stores::etcd {
 namespace {
 
-// A claim that is let go sooner never watches its own key.
+// A claim that is released sooner never watches its own key.
 constexpr Millis own_watch_after{30};
 
 }  // namespace
 
-// ── what is watched ──────────────────────────────────────────────────────────────────────────────
+// ── watching ─────────────────────────────────────────────────────────────────────────────────────
 
-// For what comes next: one from an earlier revision on is served by a slow loop of the server's.
-// What happened since the line was read shows in opened().
+// Watches from the next change on, because the server serves a watch from an earlier revision in a
+// slow loop. opened() finds out whether anything happened since the line was read.
 void EtcdStore::watch_ahead(const EntryPtr& entry, const Row& row, std::size_t place,
                             std::int64_t revision) {
   const Ahead ahead = ahead_of(row.line, place);
@@ -67,7 +66,7 @@ void EtcdStore::watch_own_later(const EntryPtr& entry) {
   courier_.tick_at(at);
 }
 
-// From the last change that we know of on, so nothing is missed. False: there is no memory for it.
+// Watches from the last change that we know, so nothing is missed. False: memory ran out.
 bool EtcdStore::watch_own(const EntryPtr& entry) noexcept try {
   WatchId id = 0;
   Client::Watch watch;
@@ -86,7 +85,7 @@ bool EtcdStore::watch_own(const EntryPtr& entry) noexcept try {
   return false;
 }
 
-// After a watch broke: what happened in between may be too old to be told.
+// Reads the key after its watch broke, because etcd may have compacted what happened in between.
 Flow EtcdStore::watch_own_again(EntryPtr entry) {
   const BootTime now = BootClock::now();
   co_await client_.pause(now + own_watch_after);
@@ -102,7 +101,7 @@ Flow EtcdStore::watch_own_again(EntryPtr entry) {
     set_modified(*entry, found.revision);
     if (watch_own(entry)) co_return;
   }
-  // Its renewals will see what became of it; the next ask of its claim arms it again.
+  // Renewals will see what became of the key; the claim's next ask watches it again.
   const std::lock_guard lock(mutex_);
   entry->own_watch = 0;
 }
@@ -113,7 +112,7 @@ void EtcdStore::unwatch(Entry& entry) noexcept {
   {
     const std::lock_guard lock(mutex_);
     id = std::exchange(entry.own_watch, 0);
-    if (watched_.erase(id) == 0) return;  // it was not armed yet
+    if (watched_.erase(id) == 0) return;  // it had not begun yet
   }
   client_.unwatch(id);
 }
@@ -126,7 +125,7 @@ BootTime EtcdStore::tick(BootTime now) noexcept {
       if (to_watch_.empty()) break;
       due = to_watch_.front().second.lock();
       if (due && to_watch_.front().first > now) break;
-      to_watch_.pop_front();  // due, or let go since
+      to_watch_.pop_front();  // due, or released since
     }
     if (!due || watch_own(due)) continue;
     const std::lock_guard lock(mutex_);
@@ -137,7 +136,7 @@ BootTime EtcdStore::tick(BootTime now) noexcept {
   return to_watch_.empty() ? next : std::min(next, to_watch_.front().first);
 }
 
-// ── what is heard ────────────────────────────────────────────────────────────────────────────────
+// ── changes ──────────────────────────────────────────────────────────────────────────────────────
 
 EntryPtr EtcdStore::watched_by(WatchId watch, bool& own, bool over) {
   const std::lock_guard lock(mutex_);
@@ -164,7 +163,7 @@ void EtcdStore::opened(WatchId watch, std::int64_t revision) noexcept {
 void EtcdStore::changed(WatchId watch, const Change& change) noexcept try {
   bool own = false;
   const EntryPtr entry = watched_by(watch, own, false);
-  if (!entry) return client_.unwatch(watch);  // it was let go while this was being opened
+  if (!entry) return client_.unwatch(watch);  // released while the watch was being opened
   if (!own) {
     if (!come_forward(entry, change.modified).begun) tell_look(entry);
     return;
@@ -173,7 +172,7 @@ void EtcdStore::changed(WatchId watch, const Change& change) noexcept try {
   if (change.ended || layout_.says_revoked(change.value)) own_changed(entry, change.ended);
 } catch (const std::bad_alloc&) {
   client_.unwatch(watch);
-  closed(watch);  // so it is read again
+  closed(watch);  // so that the key is read again
 }
 
 void EtcdStore::closed(WatchId watch) noexcept {
@@ -186,7 +185,7 @@ void EtcdStore::closed(WatchId watch) noexcept {
   entry->own_watch = 0;
 }
 
-// Its key ended, or was marked as revoked. Whoever waits gets back in line by its next ask.
+// Its key ended, or was marked as revoked. A waiter's next ask puts it back in line.
 void EtcdStore::own_changed(const EntryPtr& entry, bool ended) noexcept {
   bool was_held = false;
   WatchId over = 0;

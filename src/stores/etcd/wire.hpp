@@ -1,4 +1,4 @@
-// stores/etcd/wire.hpp: what is said to etcd and answered by it, without gRPC.
+// stores/etcd/wire.hpp: requests to etcd and its answers, without gRPC.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace holdfast::stores::etcd {
 
-// What became of a request. A refusal is definite: nothing of it was, or will be, applied.
+// What became of a request. `refused` is definite: etcd applied nothing of it, and never will.
 enum class Outcome : std::uint8_t { unknown, refused, done };
 
 struct Reply {
   Outcome outcome{};
-  // Unless done. Its words are short enough to need no memory.
+  // Why, unless it is done. These strings are short enough to need no memory.
   Problem problem{Errc::unavailable, "unavailable", "it is closing"};
-  bool repeated = false;  // a copy of the request may still be on its way
+  bool repeated = false;  // an earlier copy of the request may still arrive
   std::int64_t revision = 0;
-  bool went_back = false;  // that is older than one seen before: etcd forgot what it had done
+  bool went_back = false;  // older than one seen before: etcd lost what it had done
   std::uint64_t term = 0;  // of raft
 
   bool done() const noexcept { return outcome == Outcome::done; }
@@ -37,7 +37,7 @@ struct Operation {
   enum class What : std::uint8_t { range, put, remove };
   What what{};
   std::string key;
-  std::string end{};  // with an end: all keys from key to there
+  std::string end{};  // if set: all keys from `key` up to it
   std::string value{};
   std::int64_t lease = 0;
   bool keep_lease = false;  // a put that leaves the key's lease as it is
@@ -55,21 +55,21 @@ struct Transaction {
   std::vector<Operation> otherwise{};
 };
 struct Transacted : Reply {
-  bool held = false;                         // its conditions did
-  std::vector<std::vector<KeyValue>> found;  // one for each operation; of a range what is there
+  bool held = false;                         // the conditions held
+  std::vector<std::vector<KeyValue>> found;  // for each operation; only ranges find keys
 };
 struct Found : Reply {
   std::vector<KeyValue> all;
-  bool more = false;  // than were asked for
+  bool more = false;  // there are more than `most`
 };
 struct Removed : Reply {
   std::int64_t count = 0;
 };
 struct LeaseGranted : Reply {
-  std::int64_t lease = 0;  // we choose it, so it is known of one that may have been granted, too
+  std::int64_t lease = 0;  // we choose it, so we know it even if the answer was lost
   std::chrono::seconds ttl{};
 };
-// Whether a keep-alive that was sent before, and is not answered yet, will do.
+// from_then_on: an earlier keep-alive that is not answered yet will do.
 enum class Keeping : std::uint8_t { from_now_on, from_then_on };
 struct LeaseKept : Reply {
   BootTime sent;
