@@ -101,7 +101,7 @@ void EtcdStore::give_up_lease(Entry& entry) {
   if (of_delay) end_lease(*of_delay);
 }
 
-// One whose answer we did not hear is not left behind.
+// Ends the lease if the answer was lost, so that none is left behind.
 Later<LeaseGranted> EtcdStore::grant(std::chrono::seconds ttl, BootTime deadline) {
   LeaseGranted granted = co_await client_.grant(ttl, deadline);
   if (granted.outcome == Outcome::unknown) end_lease({.id = granted.lease, .ttl = ttl});

@@ -141,7 +141,7 @@ void EtcdStore::finish_renewing(Renewing& one, const Transacted& read, std::size
     one.answer.emplace();
     one.answer->said = Said::yes;
     one.answer->number = static_cast<std::uint64_t>(one.created);
-    // The core counts from when it asked for this, and that may have been after it was sent.
+    // The core counts from when it asked, which may be after an earlier keep-alive was sent.
     const auto left = std::chrono::floor<Millis>(one.kept.sent + one.kept.ttl - one.began);
     one.answer->ttl = std::min<Millis>(left, one.kept.ttl);
   } else {
