@@ -6,7 +6,7 @@
 //   auto store = holdfast::open("sqlite:locks.db").value();
 //   if (auto lease = store.lock("orders/42").try_acquire_for(5s)) charge(order, lease->token());
 //
-// The parts, each a page of its own: store.hpp, lock.hpp, lease.hpp, options.hpp, result.hpp.
+// Each of these headers is a manual page: store.hpp, lock.hpp, lease.hpp, options.hpp, result.hpp.
 #pragma once
 
 #include "holdfast/lease.hpp"

@@ -1,13 +1,14 @@
-// holdfast/lock.hpp: Lock, and the two that are made of it: RwLock and Semaphore.
+// holdfast/lock.hpp: Lock, and the two types made of Locks: RwLock and Semaphore.
 //
 //   auto lock = store.lock("orders/42");              // a cheap value; nothing happens yet
 //   auto lease = lock.try_acquire_for(5s);            // Result<Lease>
 //   std::scoped_lock guard(lock);                     // it is a standard TimedLockable
 //   auto later = co_await lock.acquire_async(stop);   // no thread waits
 //
-// Handles (acquire…) belong to whoever has the Lease, on any thread; they re-enter only for the
-// same LockOptions::owner. The standard-shaped calls belong to the calling thread and re-enter for
-// it. Who holds it for reading and asks for writing is refused: it would wait for itself.
+// A lock taken by acquire… belongs to the Lease, which may go to any thread; only the same
+// LockOptions::owner re-enters. A lock taken by the standard-shaped calls belongs to the calling
+// thread, and only that thread re-enters. A reader that re-enters to write is refused (invalid),
+// because it would wait for itself.
 //
 // Threads: a Lock may be copied and shared freely.
 #pragma once
@@ -31,7 +32,7 @@ namespace holdfast {
 namespace detail {
 struct Place;
 
-// The room a waiter needs in line; nothing else is allocated while it waits.
+// Storage for a waiter in line, so that waiting allocates nothing else.
 struct alignas(16) WaiterRoom {
   std::byte bytes[192];
 };
@@ -40,7 +41,7 @@ struct Leave {
   void operator()() const noexcept;
 };
 
-// How long from now, whatever the caller's units are; neither end overflows.
+// Converts from the caller's units. Neither end overflows.
 template <class R, class P>
 Millis at_most(std::chrono::duration<R, P> duration) {
   using Wide = std::chrono::duration<double, std::milli>;
@@ -55,8 +56,8 @@ Millis until(std::chrono::time_point<C, D> deadline) {
 }
 }  // namespace detail
 
-// co_await gives Result<Lease>. End it by its stop token, never by destroying a suspended
-// coroutine.
+// co_await gives Result<Lease>. To end the wait, use the stop token; never destroy the suspended
+// coroutine, because the line still points into it.
 class [[nodiscard]] Acquiring {
  public:
   Acquiring(const Acquiring&) = delete;
@@ -97,24 +98,24 @@ class Lock {
   bool try_lock_until(std::chrono::time_point<C, D> deadline) const {
     return lock_within(detail::until(deadline));
   }
-  void unlock()
-      const noexcept;  // a loss is told by events and stats, for ~scoped_lock must not throw
-  Millis ttl() const noexcept;  // of its leases: what was asked for, or the store's session
+  // Reports a loss by events and stats only, because ~scoped_lock must not throw.
+  void unlock() const noexcept;
+  Millis ttl() const noexcept;  // of its leases: as asked for, or the length of the store's session
 
  private:
   friend struct detail::Access;
   explicit Lock(std::shared_ptr<detail::Place> place) noexcept : place_(std::move(place)) {}
   bool lock_within(Millis at_most) const;
-  std::shared_ptr<detail::Place> place_;  // the name, its options, and the verdict on both
+  std::shared_ptr<detail::Place> place_;  // the name, its options, and what is wrong with them
 };
 
-// Many readers or one writer; a waiting writer is not starved. Also a standard SharedTimedLockable.
+// Many readers or one writer; readers cannot starve a writer. Also a standard SharedTimedLockable.
 class RwLock {
  public:
   Lock read() const { return read_; }
   Lock write() const { return write_; }
 
-  // Turns a write lease into a read lease without letting anybody in between. The token stays.
+  // Turns a write lease into a read lease; nobody gets in between. The token stays the same.
   Result<void> downgrade(Lease& writer) const;
 
   void lock() const { write_.lock(); }
@@ -148,7 +149,7 @@ class RwLock {
   Lock write_;
 };
 
-// At most `permits` at a time, over all processes.
+// At most `permits` are held at a time, over all processes.
 class Semaphore {
  public:
   Lock permits(std::uint32_t weight = 1) const { return permits_(weight); }
@@ -159,7 +160,7 @@ class Semaphore {
   std::function<Lock(std::uint32_t)> permits_;
 };
 
-// Several at once, all or none, in one global order of names: so two callers cannot deadlock.
+// Several at once, all or none; in one global order of names, so that two callers cannot deadlock.
 Result<std::vector<Lease>> acquire_all(std::span<const Lock> locks, std::stop_token stop = {});
 
 }  // namespace holdfast

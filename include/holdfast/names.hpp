@@ -1,4 +1,4 @@
-// holdfast/names.hpp: what a lock is called and who may enter it again. Two types that never mix.
+// holdfast/names.hpp: a lock's name, and who may re-enter it. Neither type converts to the other.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace holdfast {
 
-// 1 to 512 bytes of any value, case-sensitive. The length is checked by the first acquire.
+// 1 to 512 bytes of any value, with the URL's prefix; case-sensitive. acquire reports a bad length.
 class LockName {
  public:
   template <std::convertible_to<std::string_view> S>
@@ -21,8 +21,8 @@ class LockName {
   std::string bytes_;
 };
 
-// Handles (acquire…, acquire_async) re-enter for the same Owner only; it is known in this process
-// alone. The standard-shaped calls (lock, with_lock, locked) re-enter by thread and need none.
+// Only the same Owner may re-enter a lock that acquire… took. An Owner means nothing to other
+// processes. The standard-shaped calls (lock, with_lock, locked) re-enter by thread and need none.
 class Owner {
  public:
   static Owner fresh();

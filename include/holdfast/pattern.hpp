@@ -9,7 +9,7 @@
 
 namespace holdfast {
 
-// Checked when it is compiled: braces come in pairs, and there is at least one "{}".
+// The compiler checks it: braces only as "{}", and at least one of these.
 class NamePattern {
  public:
   template <std::size_t N>
@@ -27,7 +27,7 @@ class NamePattern {
 
   std::size_t holes() const noexcept { return holes_; }
 
-  // Takes the first arguments in order; more than there are holes are not part of the name.
+  // Fills the holes in order. Arguments beyond the last hole are not part of the name.
   template <class... Args>
   std::string fill(const Args&... args) const {
     std::string name;

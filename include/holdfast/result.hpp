@@ -1,24 +1,24 @@
-// holdfast/result.hpp: Result<T>, Error, Errc; and the small values every answer is made of.
+// holdfast/result.hpp: Result<T>, Error, Errc; and the small values that answers are made of.
 //
 //   if (auto lease = lock.try_acquire_for(5s)) use(*lease);
 //   else complain(lease.error());      // busy, or in trouble: the code says which
 //
-// Result<T> has the shape of std::expected<T, Error>. An error code exists only if a caller reacts
-// to it differently:
+// Result<T> has the shape of std::expected<T, Error>. A code exists only if callers react to it in
+// a way of its own:
 //
 //   code         what happened                                       what to do
 //   busy         another holds it; holder() says who, if known       wait, or do something else
 //   cancelled    the caller's stop token, or the store was closed    nothing
-//   lost         the lease had ended before this call                stop; somebody else may be in
-//   unknown      it may have happened (never from an acquire)        nothing: it is followed up
+//   lost         the lease (or place in line) had ended before       stop; somebody else may be in
+//   unknown      it may have happened (never from an acquire)        nothing: holdfast sees to it
 //   unavailable  the store did not answer, or not in time            try later
-//   denied       authentication or rights                            ask whoever runs the store
-//   unsupported  this store, as configured, cannot do that           choose another, or another
-//   option invalid      the request makes no sense                          correct the program
-//   corrupt      the store's data is not what we wrote               look at the store first
+//   denied       authentication or rights                            ask the store's administrator
+//   unsupported  this store, as configured, cannot do that           choose another store or option
+//   invalid      the request makes no sense                          correct the program
+//   corrupt      the store's data is not what holdfast wrote         look at the store first
 //
 // reason() is a stable word beside the code ("too_slow", "closed") for logs, --json and tests.
-// A message says what happened, on which store and name, and what to do. No secret is ever in it.
+// A message says what happened, on which store and name, and what to do. It never has a secret.
 #pragma once
 
 #include <chrono>
@@ -39,13 +39,14 @@ namespace holdfast {
 using Millis = std::chrono::milliseconds;
 inline constexpr Millis forever = Millis::max();
 
-// Fencing token: strictly increasing per name over all grants. 0: this store mints none.
+// Fencing token: strictly increases per name over all grants. 0: this store mints none.
 struct Token {
   std::uint64_t value = 0;
   friend auto operator<=>(const Token&, const Token&) = default;
 };
 
-// Who holds a name, or waits for it, as the store tells it. Never what a release would need.
+// Who holds a name, or waits for it, as the store reports it. Never has the claim id, with which
+// one could release it.
 struct Holder {
   std::string name;
   std::string who;  // host, process, program and label
@@ -73,7 +74,7 @@ const std::error_category& error_category() noexcept;
 std::error_code make_error_code(Errc code) noexcept;
 std::string_view to_string(Errc code) noexcept;  // "busy", "cancelled", …
 
-// What a Result carries and what value() throws: one type.
+// The one type that a Result carries and that value() throws.
 class Error : public std::system_error {
  public:
   Error(Errc code, std::string_view reason, const std::string& message,
@@ -81,7 +82,7 @@ class Error : public std::system_error {
   Errc errc() const noexcept;
   std::string_view reason() const noexcept;
   const std::string& message() const noexcept;  // without the prefix that what() has
-  const Holder* holder() const noexcept;        // busy: who, where the store knows
+  const Holder* holder() const noexcept;        // busy: who holds it, if the store knows
 
  private:
   struct Detail;
@@ -121,13 +122,13 @@ class [[nodiscard]] Result {
 
   const Error& error() const noexcept { return *std::get_if<1>(&both_); }
 
-  // f(T) gives a Result of its own.
+  // f(T) returns a Result.
   template <class F>
   auto and_then(F&& f) && -> std::invoke_result_t<F, T&&> {
     if (!has_value()) return error();
     return std::invoke(std::forward<F>(f), std::move(**this));
   }
-  // f(T) gives a plain value.
+  // f(T) returns a plain value.
   template <class F>
   auto transform(F&& f) && -> Result<std::invoke_result_t<F, T&&>> {
     if (!has_value()) return error();

@@ -1,19 +1,27 @@
 // holdfast/store.hpp: where locks live.
 //
 //   auto store = holdfast::open("sqlite:/var/lib/app/locks.db").value();
-//   auto done = store.with_lock("report/daily", {.wait = 5s}, [](const holdfast::Lease&) {
-//   report(); }); auto sell = holdfast::locked(store, "stock/{}", sell_one);   // sell(42) holds
-//   "stock/42"
+//   auto done = store.with_lock("report/daily", {.wait = 5s},
+//                               [](const holdfast::Lease&) { report(); });
+//   auto sell = holdfast::locked(store, "stock/{}", sell_one);  // sell(42) holds "stock/42"
 //
-// URL          what                                              carries
-// memory:      this process alone; memory:NAME for separate ones all kinds, tokens
-// sqlite:FILE  one machine, any number of processes              all kinds, tokens, correctness
+//   URL                             shared by                     good for
+//   memory: memory:NAME             one process                   correctness, in it; tests
+//   sqlite:FILE                     the processes of one machine  correctness, on one machine
+//   redis:// rediss:// redis+unix:  every client of the server    efficiency; correctness without
+//     redis+sentinel://                                           replicas, with AOF always or
+//     redis+cluster://                                            guard=on
+//   zookeeper://h1,h2,h3/chroot     every client of the servers   correctness
+//   etcd:// etcds://                every client of the servers   correctness
 //
-// Options of every URL: prefix=TEXT (put before each name), handover=off (strict order: nothing is
+// docs/stores/ has a page on each; guarantees() says what a store promises in its configuration.
+//
+// Options of every URL: prefix=TEXT (put before each name), handover=off (strict order: no lock is
 // passed on inside the process), handover=N (at most N in a row, 1 to 1000; default 64).
 //
 // Threads: a Store may be copied and shared freely. After fork the child owns nothing: its calls
-// answer `invalid`, valid() is false, destructors do nothing.
+// answer `invalid`, valid() is false, destructors do nothing. It may open its own stores
+// (etcd: only if the parent has not used etcd).
 #pragma once
 
 #include <concepts>
@@ -46,7 +54,7 @@ using Body = std::invoke_result_t<F, const Lease&>;
 
 class Store {
  public:
-  // A store of one's own: see backend.hpp. Throws Error if the URL cannot be opened.
+  // For a store of your own: see backend.hpp. Throws Error if it cannot open the URL.
   Store(const Module& module, std::string_view url, const StoreOptions& options = StoreOptions());
 
   Lock lock(LockName name, const LockOptions& options = LockOptions()) const;
@@ -54,16 +62,19 @@ class Store {
   Semaphore semaphore(LockName name, std::uint32_t permits,
                       const LockOptions& options = LockOptions()) const;
 
-  // Acquires, calls body(lease), releases. lost: the body ran, but its lease ended before it did.
-  // Any other error: the body never ran. What the body throws passes through.
+  // Acquires, calls body(lease), releases. lost: the body ran, but its lease ended before it did;
+  // or the body never ran, because the place in line was deleted (reason() "entry_deleted") or the
+  // lease that this thread would re-enter was lost ("lost"). Any other error: the body never ran.
+  // Exceptions of the body pass through.
   template <class F>
   Result<Body<F>> with_lock(LockName name, const LockOptions& options, F&& body) const
       requires(!Awaitable<Body<F>>);
 
-  // Who holds and who waits: of one name, by one request whatever else is there …
+  // The holders and waiters of one name. One request, however much else the store keeps.
   Result<std::vector<Holder>> holders(LockName name) const;
-  // … and of all that begin so. Reads every key of the store, for as long as each page is answered
-  // in time. Tells this thread now and then how many keys it looked at; false ends it (cancelled).
+  // The same for every name with this prefix. Reads every key of the store, as long as each page
+  // comes in time. Calls progress now and then, on this thread, with the number of keys it has
+  // looked at; false ends the listing (cancelled).
   using Progress = std::function<bool(std::uint64_t keys)>;
   Result<std::vector<Holder>> list(std::string_view prefix = {},
                                    const Progress& progress = {}) const;
@@ -71,20 +82,21 @@ class Store {
   Result<std::vector<Fact>> inspect() const;  // its state, for people
   Stats stats() const;
   std::string url() const;  // as opened, without secrets
-  // A lease ends at once when its process has died, and not only by its ttl. Work that outlives its
+  // True: a lease ends as soon as its process dies, not only after its ttl. Work that outlives its
   // process for a moment needs a lock_delay there.
   bool ends_with_process() const noexcept;
 
-  // Tells the holders to let go; `now` takes it from them in this step.
+  // Tells the holders to let go. `now` takes the lock from them at once, while they may still work.
   Result<void> revoke(LockName name, bool now = false) const;
 
   // Creates what the store needs. Init::as_new is for a Redis server with guard=on that has never
-  // had a lock: its first use need not wait for guard_ttl. Never for one that has forgotten locks,
-  // because somebody may still hold them. busy: it has locks, or others are connected. Processes
-  // that are not connected cannot be seen.
+  // had a lock: its first use need not wait for guard_ttl. Never use it on a server that forgot its
+  // locks, because somebody may still hold them. busy: it has locks, or others are connected; it
+  // cannot see processes that are not connected.
   Result<void> init(Init what = Init::missing) const;
 
-  // No new grants; all leases are lost and released; waits for what is not yet confirmed.
+  // Grants nothing more, ends all leases as lost and releases them, and waits until the store has
+  // confirmed that. unknown: it did not in time; the library keeps trying in the background.
   Result<void> close(Millis at_most) const;
 
  private:
@@ -94,7 +106,7 @@ class Store {
   std::shared_ptr<detail::Shop> shop_;
 };
 
-// Parses, and loads that store's library; the first use connects.
+// Parses the URL and loads its store's library. Does not connect; the first use does.
 Result<Store> open(std::string_view url, const StoreOptions& options = StoreOptions());
 
 template <class F>
@@ -103,7 +115,7 @@ Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& 
   auto lease = enter(std::move(name), options);
   if (!lease) return lease.error();
   const Lease& held = *lease;
-  // A release that the store did not confirm is no error here, for it is followed up.
+  // An unconfirmed release is no error here, because the library keeps trying.
   const auto ended_before = [&] {
     auto released = lease->release();
     return !released && released.error().errc() == Errc::lost ? std::optional(released.error())
@@ -120,8 +132,8 @@ Result<Body<F>> Store::with_lock(LockName name, const LockOptions& options, F&& 
   }
 }
 
-// A function that takes its own lock, named by its arguments: each "{}" takes the next one, an
-// integer or a text. The result is Result<what f returns>.
+// Wraps f in a function that takes its own lock. Each "{}" of the lock's name takes the next
+// argument, an integer or a text. It returns a Result of what f returns.
 template <class F>
 auto locked(Store store, NamePattern pattern, F f, LockOptions options = LockOptions()) {
   return [store = std::move(store), pattern, f = std::move(f), options,
