@@ -60,7 +60,7 @@ Answer Admission::ask(const Ask& ask, const Party& party, std::int64_t now_us, N
     remove(*mine);
     mine = nullptr;
   }
-  if (mine && mine->standing == Standing::ended) {  // its holder is alive, so nothing of it delays
+  if (mine && mine->standing == Standing::ended) {  // its holder is alive, so no delay is due
     remove(*mine);
     mine = nullptr;
   }
@@ -80,7 +80,7 @@ Answer Admission::ask(const Ask& ask, const Party& party, std::int64_t now_us, N
     }
     mine = &append(ask, party, now_us);
   } else {
-    // The asker counts its validity from this ask, so a holder's ttl starts anew with it.
+    // The asker counts its validity from this ask, so a holder's ttl restarts with it.
     mine->ttl_us = to_us(ask.ttl);
     mine->expires_us = now_us + mine->ttl_us;
     if (!mutated(Mutation::old_session)) mine->party = party;
@@ -174,7 +174,7 @@ void Admission::expire(std::int64_t now_us) {
   }
 }
 
-// ── what they are made of ────────────────────────────────────────────────────────────────────────
+// ── parts of the steps ───────────────────────────────────────────────────────────────────────────
 
 Admission::Entry* Admission::find(const ClaimId& claim) noexcept {
   const auto at = std::find_if(entries_.begin(), entries_.end(),
@@ -214,7 +214,7 @@ void Admission::remove(Entry& entry) {
   entries_.erase(entries_.begin() + (&entry - entries_.data()));
 }
 
-// The holder did not let go by itself, so its last effects may still be on their way.
+// The holder did not release it, so its last writes may still be on their way.
 void Admission::end_hold(Entry& entry, std::int64_t died_us) {
   if (entry.lock_delay_us == 0) return remove(entry);
   entry.standing = Standing::ended;
@@ -267,7 +267,7 @@ void Admission::grant(Entry& entry, std::int64_t now_us) {
   touch(entry);
 }
 
-// `silent` is the claim whose step this is: it gets an answer and needs no notice.
+// `silent` is the claim that this step answers, so it needs no notice.
 void Admission::settle(std::int64_t now_us, Notices& notices, const ClaimId* silent) {
   for (Entry& entry : entries_) {
     if (entry.standing != Standing::waiting) continue;
@@ -291,7 +291,7 @@ Problem Admission::misfit(const Ask& ask) const {
               describe_shape(ask.kind, ask.capacity)};
 }
 
-// ── what is told ─────────────────────────────────────────────────────────────────────────────────
+// ── descriptions and refusals ────────────────────────────────────────────────────────────────────
 
 Holder Admission::describe(const Entry& entry, std::string_view name, std::int64_t now_us) const {
   Holder holder;
@@ -337,7 +337,7 @@ Answer Admission::busy(std::string_view name, std::int64_t now_us) const {
   return answer;
 }
 
-// When enough holders will have expired for it, should none of them renew.
+// When enough holders will have expired to let it in, if none of them renews.
 std::int64_t Admission::next_chance(const Entry& waiting, std::int64_t now_us) const {
   std::vector<std::pair<std::int64_t, std::uint32_t>> ends;
   std::uint64_t taken = waiting.weight;

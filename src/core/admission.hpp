@@ -1,22 +1,23 @@
-// core/admission.hpp: the line before one name, and who of it is let in.
+// core/admission.hpp: the line of one name, and which of its claims are granted.
 //
-// Pure: what happens and the store's own time (in microseconds) come in, answers and notices go
-// out. The memory store keeps one per name; SQL stores load it from their rows, let it decide, and
-// write back what changed; the laboratory's stores run it on virtual time.
+// Pure: events and the store's own time (in microseconds) come in, answers and notices go out. The
+// memory store keeps one per name. SQLite loads it from its rows, lets it decide, and writes back
+// what changed. The laboratory's stores run it on virtual time.
 //
-//   standing   asked again        renewed          dropped         its time is over
-//   waiting    keeps its place    gone             leaves          skipped
-//   held       yes, ttl restarts  yes (revoked:    leaves          leaves; with a lock_delay: ended
-//                                 gone)
-//   ended      as a newcomer      gone             gone            forgotten
-//   mark       gone               gone             gone            forgotten
+//   standing   asked again        renewed        dropped        its time is over
+//   waiting    keeps its place    gone           leaves         leaves
+//   held       yes, ttl restarts  yes            leaves         leaves; with a lock_delay: ended
+//   … revoked  gone               gone           leaves         the same
+//   ended      as a newcomer      gone           gone, leaves   forgotten
+//   mark       gone               gone           gone, stays    forgotten
 //
-// An ended claim is a hold that its holder did not let go of. It keeps everybody out until its
-// lock_delay is over, or until its holder lets go after all.
+// An ended claim is a hold that its holder did not release. It keeps everybody out until its
+// lock_delay is over, or until its holder releases it after all. A mark refuses late asks with the
+// id of a claim whose drop was doubtful.
 //
 // The line is strict: nobody overtakes a head that does not fit, so readers cannot starve a writer.
-// Only an ask with fair = false may. Every step first drops whose time is over and in the end lets
-// in whoever is first, whoever made the step.
+// Only an ask with fair = false may. Every step first removes the claims whose time is over, and
+// last grants what fits from the head of the line on, no matter who made the step.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@
 
 namespace holdfast::core {
 
-// Who asked: opaque here. Whom to notify, and whose death ends its claims.
+// Who asked, opaque here: whom to notify, and whose death ends its claims.
 struct Party {
   std::uint64_t place = 0;
   std::uint64_t nonce = 0;
@@ -65,10 +66,10 @@ class Admission {
     std::uint32_t weight = 1;
     std::uint64_t number = 0;
     std::int64_t ttl_us = 0;
-    std::int64_t since_us = 0;    // in line, or held, since then
+    std::int64_t since_us = 0;    // when it got in line, or was granted
     std::int64_t expires_us = 0;  // ended: when its lock_delay is over
     std::int64_t lock_delay_us = 0;
-    std::int64_t position = 0;  // its row; grows along the line
+    std::int64_t position = 0;  // its row in the store; grows along the line
     Party party;
     std::string about;
 
@@ -86,28 +87,28 @@ class Admission {
   Answer release(const Drop& drop, std::int64_t now_us, Notices& notices);
   Answer revoke(bool now, std::int64_t now_us, Notices& notices);
 
-  // The party died: what it held or waited for ends. Called before the step that shall see it.
+  // The party died: what it held or waited for ends. Call it before the step that must see that.
   void died(const Party& party, std::int64_t now_us);
   void expire(std::int64_t now_us);
 
   // The next number will be above this one: for stores whose numbers follow a clock or a revision.
   void number_above(std::uint64_t number) noexcept;
 
-  // Holders in order of their grants' places, then those in line; nothing else, and no claim id.
+  // Holders, then waiters, each in order of position. Never tells a claim id.
   std::vector<Holder> describe(std::string_view name, std::int64_t now_us) const;
 
-  // Whose death would move this waiting claim: the holders if it is the head, else the one before
-  // it.
+  // The parties whose death would move this waiting claim: the holders if it is the head, else the
+  // waiter before it.
   std::vector<Party> ahead_of(const ClaimId& claim) const;
 
-  // Nothing lives here and nothing is delayed, as of the last step or expire(): all that is worth
-  // keeping is the last number.
+  // As of the last step or expire(), there is no claim and no delay: only the last number is worth
+  // keeping.
   bool idle() const noexcept { return entries_.empty(); }
 
   const Head& head() const noexcept { return head_; }
   std::span<const Entry> entries() const noexcept { return entries_; }
 
-  // What a store has to write; saved() starts anew.
+  // What a store has to write; saved() clears it.
   bool head_changed() const noexcept { return head_changed_; }
   std::span<const std::int64_t> removed() const noexcept { return removed_; }
   void saved() noexcept;

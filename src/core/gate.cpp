@@ -1,4 +1,4 @@
-// What is to be done, and when to look again; the parts that lines and leases share.
+// Orders and timers, and the parts that lines and leases share.
 #include "core/gate.hpp"
 
 #include <utility>
@@ -22,7 +22,7 @@ void Gate::order(Claim& claim, Claim::Order what) noexcept {
   if (!static_cast<Link<OfOutbox>&>(claim).linked()) outbox_.push_back(claim);
 }
 
-// A claim that is still under way, or helped, is ended by whoever comes last.
+// While a call is under way or a thread helps, the claim stays; the last of them ends it.
 void Gate::retire(Claim& claim) noexcept {
   if (claim.releasing) {
     claim.releasing = false;
@@ -44,7 +44,7 @@ void Gate::unattend(Claim& claim) noexcept {
 // ── what is to be done ──────────────────────────────────────────────────────────────────────────
 
 void Gate::collect(const Moment& moment, Orders& orders, const Collector& collector) {
-  while (orders.wakes < Orders::room - 1) {  // one is kept for whoever is to help an ask
+  while (orders.wakes < Orders::room - 1) {  // one is kept for the waiter that must help an ask
     Waiter* waiter = settled_.pop_front();
     if (!waiter) break;
     if (waiter != collector.self)
@@ -91,7 +91,7 @@ void Gate::collect(const Moment& moment, Orders& orders, const Collector& collec
     }
   }
   if (!helped) return;
-  // The first in line stands behind its ask, also one that another left under way.
+  // The first in line helps its ask, even one that an earlier head left under way.
   const Waiter* head = line_.front();
   if (front_ && front_->asking && front_->helpers == 0 && head && head->thread &&
       head != collector.self)

@@ -1,15 +1,15 @@
-// The gate: where all in one process that want one name meet. It decides, and does nothing else.
+// The gate: the meeting point of all callers in one process that want one name. It only decides.
 //
-// Events come in by the calls below, always under the owner's one mutex; what is to be done is
-// collected as Orders and performed with no mutex held. A claim handed out in Orders stays alive
-// until its answer was given back.
+// Events come in by the calls below, always under the owner's one mutex. The gate collects what is
+// to be done as Orders, which the owner performs with no mutex held. A claim in Orders stays alive
+// until its answer is given back.
 //
 //   { lock; gate.arrive(waiter, moment, orders); gate.collect(moment, orders, …); }
 //   perform(orders);
 //
-// At most one claim of the process waits in the store's line (`front_`); others are held, or owed.
+// At most one claim of the process waits in the store's line (`front_`); others are held or owed.
 // The bodies: gate_line.cpp (waiters), gate_ask.cpp (asks for them), gate_lease.cpp (what is held),
-// gate_renewal.cpp (how it is kept, and lost), gate.cpp (the rest).
+// gate_renewal.cpp (renewal and loss), gate.cpp (the rest).
 #pragma once
 
 #include <array>
@@ -38,16 +38,16 @@ struct Orders {
   std::size_t starts = 0, wakes = 0, losses = 0, notes = 0;
   std::array<Start, room> start;
   std::array<Wakeup, room> wake;
-  std::array<std::shared_ptr<Hold>, room> loss;  // their stop sources are due
+  std::array<std::shared_ptr<Hold>, room> loss;  // request the stop of their stop sources
   std::array<Note, room> note;
   std::uint32_t notes_dropped = 0;
-  bool hand = false;  // something is to be started or helped that no caller stands behind
+  bool hand = false;  // the store thread must start or help what no caller helps
 };
 
-// Who collects.
+// The thread that collects.
 struct Collector {
-  bool starts = true;            // false: the heart, which calls no store
-  const Waiter* self = nullptr;  // needs no waking: it is here
+  bool starts = true;            // false: the timer thread, which calls no store
+  const Waiter* self = nullptr;  // its own waiter, which needs no waking
 };
 
 class Gate {
@@ -62,22 +62,22 @@ class Gate {
 
   // ── callers ──
   void arrive(Waiter& waiter, const Moment& moment, Orders& orders);
-  void leave(Waiter& waiter, Errc why, const Moment& moment, Orders& orders);  // busy: time is up
+  void leave(Waiter& waiter, Errc why, const Moment& moment, Orders& orders);  // busy: timed out
 
   enum class Released : std::uint8_t { done, lost, under_way };
-  // under_way: the claim's release is to be started; drop_said tells, once it is answered.
+  // under_way: the claim's release is to be started; once it is answered, drop_said has the answer.
   Released release(Hold& hold, const Moment& moment, Orders& orders);
-  bool take_settled(Waiter& waiter) noexcept;  // true: it is, and nobody will be woken for it
+  bool take_settled(Waiter& waiter) noexcept;  // true: it was settled, and now needs no waking
   bool can_downgrade(const Hold& hold, std::uint32_t weight) const noexcept;
-  void drop_again(Claim& claim) noexcept;  // does not wait for the debt's own pace
+  void drop_again(Claim& claim) noexcept;  // at once, not at the debt's own pace
   void downgraded(Claim& claim, std::uint32_t weight, const Moment& moment, Orders& orders);
   void close(const Moment& moment, Orders& orders);
 
   // ── the store ──
   void answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders);
-  // The renewal that was ordered is sent now. Several may be under way.
+  // Call it when the ordered renewal is sent. Several may be under way.
   Sent renewal_sent(Claim& claim, const Moment& moment) noexcept;
-  // The lease that it would give has ended then.
+  // By then the lease that the renewal would give has ended.
   BootTime renewal_deadline(const Claim& claim, const Moment& moment) const noexcept;
   void renewed(Claim& claim, const Sent& sent, const Answer& answer, const Moment& moment,
                Orders& orders);
@@ -85,8 +85,8 @@ class Gate {
   void granted(const ClaimId& id, const Answer& answer, const Moment& moment, Orders& orders);
   void look(const Moment& moment, Orders& orders);
   void gone(const ClaimId& id, const Moment& moment, Orders& orders);
-  void in_doubt(Orders& orders) noexcept;  // the session could not be proven alive …
-  void proven(Orders& orders) noexcept;    // … and was again
+  void in_doubt(Orders& orders) noexcept;  // no request could prove the session alive …
+  void proven(Orders& orders) noexcept;    // … and now one has
 
   // ── time ──
   void tick(const Moment& moment, Orders& orders);
@@ -95,21 +95,21 @@ class Gate {
 
   // ── what is to be done ──
   void collect(const Moment& moment, Orders& orders, const Collector& collector);
-  // The call that a waiting thread should stand behind: the front's ask, if it is first in line.
+  // The claim whose ask this waiter should help: the front, if the waiter is first in line.
   Claim* to_help(const Waiter& waiter) const noexcept;
-  // It is the first in line and its claim stands in the store's: a message will end that.
+  // It is first in line here and its claim waits in the store's line, until a message comes.
   bool awaits_message(const Waiter& waiter) const noexcept;
-  Claim* unattended() const noexcept;  // for the hand: under way, and no caller stands behind it
+  Claim* unattended() const noexcept;  // for the store thread: under way, and no caller helps it
   void attend(Claim& claim) noexcept { ++claim.helpers; }
   void unattend(Claim& claim) noexcept;
-  // What may be in the store although nobody wants it any more, also where that is yet to come.
+  // Claims that the store may have although nobody wants them; also the front if it becomes one.
   std::uint32_t debts() const noexcept { return debts_ + (front_ && !wanted(*front_) ? 1 : 0); }
   bool idle() const noexcept;  // nothing held, waiting, owed or under way
 
  protected:
   virtual Claim* make_claim() noexcept = 0;  // with its attempt; null: no memory
   virtual void end_claim(Claim* claim) noexcept = 0;
-  // Nobody can ask for anything of this store any more: only what is held and owed keeps it.
+  // Nobody can ask this store for anything any more; only what is held and owed keeps it alive.
   virtual bool abandoned() const noexcept { return false; }
 
  private:
@@ -117,7 +117,7 @@ class Gate {
   void settle(Waiter& waiter) noexcept;  // granted
   void settle(Waiter& waiter, const Cause& cause,
               std::shared_ptr<const Holder> holder = {}) noexcept;
-  // `trouble`: what its ask was answered at the end.
+  // `trouble`: the last answer to its ask.
   void settle_timed_out(Waiter& waiter, BootTime now, const Problem* trouble = nullptr) noexcept;
   void refuse_triers(BootTime now) noexcept;
   void expire_waiters(const Moment& moment);
@@ -146,7 +146,7 @@ class Gate {
   }
   void settle_replaced(const Claim& by);
   void withdraw_unwanted(const Moment& moment);
-  void forget_front(const Moment& moment);  // the claim is not in the store
+  void forget_front(const Moment& moment);  // withdraws it if the store may have it
 
   // What is held.
   void handed(Claim& claim, const Moment& moment, Orders& orders);
@@ -175,10 +175,10 @@ class Gate {
   void note(Orders& orders, Event::Kind kind, Token token, const char* reason) const noexcept;
   Claim* find_held(const ClaimId& id) const noexcept;
 
-  // What the store last said of the others, or why it says nothing.
+  // What the store last said about other holders, or why it says nothing.
   struct News {
     std::shared_ptr<const Holder> holder;
-    Problem refusal;  // why it is busy, unless simply because another holds it
+    Problem refusal;  // why it is busy, unless another simply holds it
     Problem trouble;
     BootTime silent_since = never;
   };
@@ -188,15 +188,15 @@ class Gate {
   List<Waiter, OfLine> line_;
   List<Waiter, OfLine> settled_;  // to be woken
   Claim* front_ = nullptr;        // asking, queued or pausing
-  List<Claim, OfGate> held_;      // held, or lost and not let go
+  List<Claim, OfGate> held_;      // held, or lost and not yet released
   List<Claim, OfGate> owed_;
   List<Claim, OfOutbox> outbox_;
   List<Hold, OfMourned> mourned_;
-  List<Hold, OfClaim> outlived_;   // lost and let go, not yet released by their owners
-  std::unique_ptr<News> news_;     // none while it is held here
-  BootTime look_at_line_ = never;  // not later than the first deadline or end of patience in line
-  std::uint32_t triers_ = 0;       // in line without wanting a place in it
-  std::uint32_t releasing_ = 0;    // owed claims whose first release is under way
+  List<Hold, OfClaim> outlived_;   // the claim is released, but the owner still has the handle
+  std::unique_ptr<News> news_;     // since the last grant
+  BootTime look_at_line_ = never;  // at the latest the first deadline or end of patience in line
+  std::uint32_t triers_ = 0;       // waiters in line_ with queue = false
+  std::uint32_t releasing_ = 0;    // owed claims whose first release has no answer yet
   std::uint32_t debts_ = 0;        // length of owed_
   bool closed_ = false;
 };

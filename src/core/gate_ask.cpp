@@ -1,4 +1,4 @@
-// The asks that are made for the head of the line, and what the store says to them.
+// The asks for the head of the line, and the store's answers to them.
 #include <new>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace holdfast::core {
 namespace {
 
-// Between trials at a store that is in trouble.
+// The pause between trials at a store in trouble.
 Nanos back_off(std::uint32_t attempt, Entropy& entropy) {
   const std::uint32_t doublings = std::min(attempt, 6U);
   const Nanos most = std::min<Nanos>(Millis(25) * (1 << doublings), Millis(1000));
@@ -16,7 +16,7 @@ Nanos back_off(std::uint32_t attempt, Entropy& entropy) {
                                                     static_cast<std::uint64_t>(most.count() / 2)));
 }
 
-// The slow pace of those who wait for a message: it heals a lost one. ttl/2 ± 25 %.
+// The slow pace at which a waiter asks again in case its message was lost: ttl/2 ± 25 %.
 Nanos slow_pace(Millis ttl, Entropy& entropy) {
   const Nanos half = Nanos(ttl) / 2;
   return half - half / 4 +
@@ -52,7 +52,7 @@ void Gate::pump(const Moment& moment) {
     Waiter* head = line_.front();
     if (!head) return;
     if (full()) return refuse_triers(moment.now);
-    // Before our own release it would only get in line behind ourselves.
+    // Before the store has our release, this ask would only wait behind our own claim.
     if (head->wish->exclusive() && releasing_ > 0 && !terms_.traits.ordered) return;
     ask_for(*head, moment);
   }
@@ -84,8 +84,8 @@ void Gate::ask_for(Waiter& head, const Moment& moment) {
   order(*claim, Claim::Order::ask);
 }
 
-// A claim of ours that may still be in the store goes in the same step: no process ever waits for
-// its own orphan. One whose release is merely on its way needs no naming.
+// Names an owed claim that the store may still have. The store drops it in the same step, so no
+// process waits behind its own orphan. One whose first release is on the way needs no naming.
 void Gate::name_orphan(Ask& ask) const noexcept {
   if (ask.instead_ttl > Millis(0)) return;
   for (Claim* owed = owed_.front(); owed; owed = owed_.next(*owed)) {
@@ -99,7 +99,7 @@ void Gate::name_orphan(Ask& ask) const noexcept {
 void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Orders& orders) {
   claim.asking = false;
   if (mutated(Mutation::validity_from_answer)) claim.sent_at = moment.now;
-  // A refusal with the store's stamp came from the store itself, so the whole step was done.
+  // A refusal with the store's time came from the store itself, so it executed the whole step.
   const bool executed = answer.said == Said::yes || answer.said == Said::queued ||
                         answer.said == Said::gone ||
                         (answer.said == Said::no && answer.store_us != 0);
@@ -115,7 +115,7 @@ void Gate::answered(Claim& claim, const Answer& answer, const Moment& moment, Or
     case Said::queued: stand_in_line(claim, answer, moment, orders); break;
     case Said::no: refused(claim, answer, moment); break;
     case Said::gone:
-      claim.placed = answer.problem.reason == "revoked";  // it is there until it is let go
+      claim.placed = answer.problem.reason == "revoked";  // it stays there until it is dropped
       fail_served(claim,
                   {Errc::lost, "entry_deleted", "its place in line was deleted at the store"});
       forget_front(moment);
@@ -168,7 +168,7 @@ void Gate::refused(Claim& claim, const Answer& answer, const Moment& moment) {
   forget_front(moment);
 }
 
-// The store did not answer, or said that it cannot now: the same ask again, while somebody waits.
+// The store did not answer, or cannot serve now. Repeats the same ask while somebody waits.
 void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment) noexcept {
   const bool hurried = claim.attempt->hurried && claim.answer_by <= moment.now;
   if (!hurried) note_silence(&problem, moment);
@@ -180,7 +180,7 @@ void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment
     claim.doubtful = false;
   }
   name_orphan(claim.attempt->ask);
-  // Cut off by a waiter's own deadline, it says nothing of the store: the next asks at once.
+  // A waiter's own deadline cut this ask off, which says nothing about the store, so ask at once.
   if (hurried && in_time) return order(claim, Claim::Order::ask);
   if (head->queue && in_time) {
     pause(claim, back_off(claim.attempts, moment.entropy), moment);
@@ -194,7 +194,7 @@ void Gate::unanswered(Claim& claim, const Problem& problem, const Moment& moment
   forget_front(moment);
 }
 
-// Until its next trial, at a store that sends no messages.
+// The pause before the next trial at a store that sends no messages.
 Nanos Gate::delay(const Claim& claim, const Moment& moment) const noexcept {
   const Attempt& attempt = *claim.attempt;
   return attempt.delay ? *attempt.delay : terms_.delay(attempt.trial, moment.entropy.draw());
@@ -236,10 +236,10 @@ void Gate::note_holder(const Answer& answer) noexcept try {
   news_->holder = answer.holder ? std::make_shared<const Holder>(*answer.holder) : nullptr;
   news_->refusal = answer.problem.reason == "held" ? Problem{} : answer.problem;
 } catch (const std::bad_alloc&) {
-  // Who holds it is only told, never built on.
+  // The holder is only shown to users; nothing depends on it.
 }
 
-// The ask was executed, so the claim that it named as replaced is out of the store.
+// The store executed the ask, so it has dropped the claim that the ask named as replaced.
 void Gate::settle_replaced(const Claim& by) {
   const Ask& ask = by.attempt->ask;
   if (ask.instead_ttl == Millis(0)) return;

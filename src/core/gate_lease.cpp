@@ -1,4 +1,4 @@
-// What is held: grants, handover inside the process, release and what is owed.
+// Leases: grants, handover inside the process, release and debts.
 #include <new>
 #include <utility>
 
@@ -14,11 +14,11 @@ Nanos drop_pause(std::uint32_t attempts, Entropy& entropy) {
                                                     static_cast<std::uint64_t>(most.count() / 2)));
 }
 
-// With the pauses in between that is about an hour. A debt to a server that is gone for good must
-// end.
+// With the pauses in between this takes about an hour. A debt to a server that is gone for good
+// must end.
 constexpr std::uint32_t most_drops = 4'000;
 
-// Longer than a century is for ever; so nothing overflows.
+// A span of a century or more counts as for ever, so that nothing overflows.
 BootTime limited(BootTime from, Millis span) {
   return span >= std::chrono::hours(24) * 36'500 ? never : from + span;
 }
@@ -27,8 +27,8 @@ BootTime limited(BootTime from, Millis span) {
 
 // ── grants ──────────────────────────────────────────────────────────────────────────────────────
 
-// Granted by a message. If that took too long to be worth much, or is older than the last answer,
-// the same ask again tells what became of it.
+// A message granted it. If too little of the lease is left, or the message is older than the last
+// answer, asks again to learn what became of the claim.
 void Gate::handed(Claim& claim, const Moment& moment, Orders& orders) {
   Attempt& attempt = *claim.attempt;
   if (mutated(Mutation::handed_from_arrival)) attempt.answered_at = moment.now;
@@ -76,7 +76,7 @@ void Gate::hold_from(Claim& claim, BootTime end, std::uint64_t number, Millis tt
   if (claim.holds.empty()) let_go(claim, moment);
 }
 
-// To the first in line; to all readers in front of the first writer.
+// Gives the claim to the first in line, or to all readers in front of the first writer.
 void Gate::serve(Claim& claim, const Moment& moment) {
   for (Waiter* waiter = line_.front(); waiter && serves(claim, *waiter);) {
     Waiter* next = line_.next(*waiter);
@@ -110,7 +110,7 @@ bool Gate::give(Claim& claim, Waiter& waiter, const Moment& moment) {
   return true;
 }
 
-// Writes what valid() reads. A lease that ends by itself says so a little before it does.
+// Writes what valid() reads. A lease with hold_at_most stops being valid a little before its end.
 void Gate::set_until(Claim& claim) {
   for (Hold* hold = claim.holds.front(); hold; hold = claim.holds.next(*hold)) {
     BootTime until = claim.until;
@@ -209,9 +209,9 @@ Gate::Released Gate::release(Hold& hold, const Moment& moment, Orders& orders) {
   return lost ? Released::lost : Released::under_way;
 }
 
-// To one of the same kind, weight, purpose and a ttl not larger, while enough of it is left; a
-// bounded number of times, so that everyone else in the store's line gets a turn. Only the whole:
-// of parts the next one may have been granted elsewhere, and tokens must not go back.
+// Only while enough of the lease is left. Only a bounded number of times, so that other processes
+// in the store's line get a turn. Only the whole capacity: of a part, the store may have granted
+// the next number elsewhere, and tokens must not go back.
 bool Gate::can_hand_over(const Claim& claim, const Moment& moment) const noexcept {
   if (mutated(Mutation::endless_handover))
     return claim.state == Claim::State::held && wanted(claim);
@@ -240,7 +240,7 @@ void Gate::owe(Claim& claim, bool doubtful, BootTime drop_at, const Moment& mome
   claim.attempts = 0;
   claim.drop = {name_, claim.id, doubtful || rare(Rare::drop_with_mark),
                 std::max(claim.ttl, claim.wish->ttl)};
-  // A session's claims have no time of their own: only an answer ends such a debt.
+  // A session's claims have no ttl of their own, so only an answer ends such a debt.
   claim.ends_at = terms_.session() ? never : moment.now + with_drift(claim.drop.ttl);
   owed_.push_back(claim);
   if (drop_at <= moment.now) {
@@ -271,7 +271,7 @@ void Gate::dropped(Claim& claim, const Answer& answer, const Moment& moment, Ord
   }
   const bool paid =
       answer.said == Said::yes || answer.said == Said::gone || mutated(Mutation::debt_forgotten);
-  // A doubtful ask may be done when a server goes on that stood still, and begin its ttl then.
+  // A server that stood still may execute a doubtful ask when it goes on; its ttl starts then.
   const bool hopeless = claim.drop.doubtful && claim.ends_at <= moment.now &&
                         (claim.attempts >= most_drops || abandoned());
   if (paid || hopeless || claim.state == Claim::State::gone) {

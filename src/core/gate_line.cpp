@@ -8,7 +8,7 @@
 namespace holdfast::core {
 namespace {
 
-// Nothing if memory is short: the code alone must do then.
+// Null if memory is short; then the caller gets only the code.
 std::unique_ptr<Failure> make_failure(const Cause& cause,
                                       std::shared_ptr<const Holder> holder) noexcept try {
   auto failure = std::make_unique<Failure>();
@@ -71,7 +71,7 @@ void Gate::settle(Waiter& waiter, const Cause& cause,
 void Gate::settle_timed_out(Waiter& waiter, BootTime now, const Problem* trouble) noexcept {
   if (full()) return settle(waiter, {Errc::busy, "busy"}, local_holder());
   if (silent()) return settle(waiter, cause_of(news_->trouble));
-  if (front_ && !news_ && now - waiter.arrived >= least_silence)  // not a word from it so far
+  if (front_ && !news_ && now - waiter.arrived >= least_silence)  // the store has said nothing yet
     return settle(waiter,
                   trouble ? Cause{Errc::unavailable, trouble->reason, trouble->text}
                           : Cause{Errc::unavailable, "silent", "the store did not answer in time"});
@@ -87,7 +87,7 @@ bool Gate::take_settled(Waiter& waiter) noexcept {
   return true;
 }
 
-// Those who want no place in line are answered as soon as it is clear that there would be a wait.
+// Waiters that want no place in line get their answer as soon as it is clear that they would wait.
 void Gate::refuse_triers(BootTime now) noexcept {
   for (Waiter* waiter = line_.front(); waiter && triers_ > 0;) {
     Waiter* next = line_.next(*waiter);

@@ -1,4 +1,4 @@
-// Renewal, and the loss of what could not be renewed.
+// Renewal, and the loss of leases that were not renewed.
 #include <utility>
 
 #include "core/gate.hpp"
@@ -36,7 +36,7 @@ void Gate::renewed(Claim& claim, const Sent& sent, const Answer& answer, const M
   } else if (answer.said == Said::gone) {
     lose(claim, answer.problem.reason == "revoked" ? "revoked" : "gone", moment, orders);
   } else if (counted_from < claim.proven_at) {
-    return;  // one that was sent later was answered before
+    return;  // a renewal that was sent later is answered already
   } else if (answer.said == Said::yes) {
     claim.ttl = answer.ttl;
     claim.proven_at = counted_from;
@@ -71,8 +71,8 @@ Claim* Gate::find_held(const ClaimId& id) const noexcept {
   return nullptr;
 }
 
-// Told at once; let go when the handle is, or when the lease would have ended anyway. Until then
-// the work may still be stopping, so nobody of ours enters either.
+// Reports the loss at once. The claim is released with its last handle, or when the lease would
+// have ended anyway. Until then the work may still be stopping, so no waiter here enters either.
 void Gate::lose(Claim& claim, const char* reason, const Moment& moment, Orders& orders) {
   claim.ends_at = std::max(counted_until(claim) + claim.margin(), moment.now);
   claim.state = Claim::State::lost;
@@ -90,14 +90,14 @@ void Gate::lose_hold(Hold& hold, const char* reason) {
   if (!mutated(Mutation::silent_loss)) mourned_.push_back(hold);
 }
 
-// Its claim is let go, but its owner still has it, and must not enter again as if nothing were.
+// Its claim is released, but its owner still has it, and must not re-enter as if it still held.
 void Gate::detach(Hold& hold) noexcept {
   static_cast<Link<OfClaim>&>(hold).unlink();
   hold.claim = nullptr;
   if (!hold.owner.nobody()) outlived_.push_back(hold);
 }
 
-// hold_at_most: lost a little before, let go at the end.
+// hold_at_most: lost a little before the end, released at the end.
 void Gate::end_holds(Claim& claim, const Moment& moment, Orders& orders) {
   for (Hold* hold = claim.holds.front(); hold;) {
     Hold* next = claim.holds.next(*hold);

@@ -1,5 +1,5 @@
-// One handle on a claim: what a Lease points to. Readers that share a claim, and re-entries of one
-// owner, are several holds of the same claim.
+// One handle on a claim, to which a Lease points. A claim has several holds if readers share it or
+// if its owner re-entered.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ struct Hold : core::Link<core::OfClaim>,
               std::enable_shared_from_this<Hold> {
   enum class State : std::uint8_t { held, lost, released };
 
-  // Read by valid() and left() without the gate's mutex; written under it.
+  // valid() and left() read these without the gate's mutex; every write is under it.
   std::atomic<std::int64_t> until{0};       // boot clock, nanoseconds; counts while `held`
-  std::atomic<std::int64_t> wall_ahead{0};  // as it was when the request that proved it left
+  std::atomic<std::int64_t> wall_ahead{0};  // when the request left that proved the lease
   std::atomic<State> state{State::held};
 
-  // Fixed when it is given out.
+  // Fixed when the lease is given out.
   Token token;
   core::Entrant owner;
   const core::Terms* terms = nullptr;
@@ -40,24 +40,24 @@ struct Hold : core::Link<core::OfClaim>,
   BootTime since;
   BootTime ends = core::never;  // hold_at_most
 
-  // Under the gate's mutex.
-  core::Claim* claim = nullptr;  // null once let go
+  // Requires the gate's mutex.
+  core::Claim* claim = nullptr;  // null once released
   const char* why_lost = "";
-  std::stop_source loss{std::nostopstate};  // made when somebody asks for it
+  std::stop_source loss{std::nostopstate};  // made by the first lost()
 
-  // Set once by the runtime, before the lease is given out.
+  // The runtime sets these once, before the lease is given out.
   std::shared_ptr<void> home;  // keeps gate, store and threads alive
   std::uint32_t fork_epoch = 0;
   bool awaited = false;  // got by co_await: its destructor does not wait
 
-  // Under the mutex of the threads that request the stop: keeps this alive until they have.
+  // Requires the mutex of LossThreads. Keeps this alive until they have requested the stop.
   std::shared_ptr<Hold> until_told{};
 
   BootTime counted_until() const noexcept {
     const BootTime own(Nanos(until.load(std::memory_order_acquire)));
     return terms->session() ? std::min(own, terms->proven_until() - margin) : own;
   }
-  // T6: the machine may have been paused without the boot clock noticing.
+  // T6: the machine may have been paused, and the boot clock with it.
   bool doubted(Nanos wall_ahead_now) const noexcept {
     return wall_ahead_now - Nanos(wall_ahead.load(std::memory_order_acquire)) > pause_limit;
   }

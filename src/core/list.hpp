@@ -1,4 +1,4 @@
-// An intrusive list: joining and leaving need no memory and cannot fail.
+// An intrusive list: adding and removing need no memory and cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ class Link {
   Link* next_ = nullptr;
 };
 
-// T derives from Link<Tag>. Whoever removes elements while walking takes next() first.
+// T derives from Link<Tag>. To remove elements while walking, take next() first.
 template <class T, class Tag>
 class List {
  public:

@@ -1,4 +1,4 @@
-// next_delay: how waiters of a store without notification space their trials.
+// next_delay: the pauses between trials at a store that sends no notification.
 #include "holdfast/options.hpp"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ NextDelay sleep(Millis pause) {
   return [=](std::uint32_t, std::uint64_t) { return microseconds(pause); };
 }
 
-// Uniform between `least` and three times the previous upper bound: trials of many waiters drift
-// apart instead of meeting again and again.
+// Uniform between `least` and three times the previous upper bound, so that the trials of many
+// waiters drift apart.
 NextDelay decorrelated_jitter(Millis least, Millis most) {
   return [=](std::uint32_t attempt, std::uint64_t random) {
     const auto floor = std::max<std::int64_t>(microseconds(least).count(), 1);

@@ -1,4 +1,4 @@
-// What the decisions are made from: the store's terms, a caller's wish, and the moment.
+// What the gate decides from: the store's terms, a caller's wish, and the moment.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace holdfast::core {
 using Nanos = std::chrono::nanoseconds;
 inline constexpr BootTime never = BootTime::max();
 
-// Randomness is given, so that a seed can replay it.
+// The caller supplies the randomness, so that a seed can replay a run.
 class Entropy {
  public:
   virtual std::uint64_t draw() noexcept = 0;
@@ -25,22 +25,21 @@ class Entropy {
 
 struct Moment {
   BootTime now;
-  Nanos
-      wall_ahead{};  // wall clock minus boot clock: shows a pause that the boot clock slept through
+  Nanos wall_ahead{};  // wall clock minus boot clock; shows a pause that the boot clock missed
   Entropy& entropy;
 };
 
-// Of one open store; the same for all its gates.
+// The same for all gates of an open store.
 struct Terms {
   Traits traits;
   Millis patience{};
-  NextDelay next_delay;  // for stores without notification
-  std::string about;     // who we are: host, process, program
-  // Session stores: until when the session was proven alive, in nanoseconds of the boot clock.
+  NextDelay next_delay;  // for stores that send no notification
+  std::string about;     // this process as others see it: host, process, program
+  // Session stores: until when the session is proven alive, in nanoseconds of the boot clock.
   std::atomic<std::int64_t> session_end{BootTime::max().time_since_epoch().count()};
-  mutable std::atomic<bool> session_at_risk{false};  // some gate said so since the last proof
+  mutable std::atomic<bool> session_at_risk{false};  // some gate reported it since the last proof
 
-  // A user's own policy may throw; that must not end the wait.
+  // The user's next_delay may throw; that must not end the wait.
   Nanos delay(std::uint32_t attempt, std::uint64_t random) const noexcept try {
     return std::max(Nanos(next_delay(attempt, random)), Nanos(0));
   } catch (...) {
@@ -50,7 +49,7 @@ struct Terms {
   BootTime proven_until() const noexcept {
     return BootTime(Nanos(session_end.load(std::memory_order_acquire)));
   }
-  // True if gates are to be told, for they had called it at risk.
+  // True if the gates must hear of it, because one of them had reported a risk.
   bool prove_until(BootTime end) noexcept {
     const std::int64_t later = end.time_since_epoch().count();
     std::int64_t before = session_end.load(std::memory_order_relaxed);
@@ -62,7 +61,7 @@ struct Terms {
   Millis ttl_of(Millis asked) const noexcept { return session() ? traits.session : asked; }
 };
 
-// What one Lock wants; waiters point to it.
+// What one Lock asks for; waiters point to it.
 struct Wish {
   Kind kind = Kind::mutex;
   std::uint32_t capacity = 1;
@@ -73,14 +72,14 @@ struct Wish {
   Nanos margin{};  // between lost() and the end of the lease
   Purpose purpose{};
   bool fair = true;
-  std::string about;  // with the label; empty: as in the terms
+  std::string about;  // with the label; empty: Terms::about
 
   friend bool operator==(const Wish&, const Wish&) = default;
   bool exclusive() const noexcept { return weight == capacity; }
   bool shared() const noexcept { return kind == Kind::rw && weight < capacity; }
 };
 
-// Who may enter again: a thread's number or an Owner's bytes. Zero: nobody.
+// Who may re-enter: a thread's number or an Owner's bytes. Zero: nobody.
 struct Entrant {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

@@ -29,7 +29,7 @@ std::size_t printable(std::string_view rest) {
   const std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = point >= 0xd800 && point <= 0xdfff;
   const bool control = point < 0xa0 || point == 0x2028 || point == 0x2029;
-  // Text that turns the direction of what follows would let a name rewrite the line it stands in.
+  // A character that turns the direction of text would let a name disguise the rest of its line.
   const bool turns = (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
   if (point < least[length] || point > 0x10ffff || surrogate || control || turns) return 0;
   return length;

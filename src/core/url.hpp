@@ -8,10 +8,10 @@
 
 namespace holdfast::core {
 
-// True, or a problem that says what is wrong and what to write instead; it never quotes a password.
+// False: `problem` says what is wrong and what to write instead; it never quotes a password.
 bool parse_url(std::string_view text, Url& url, Problem& problem);
 
-// The same URL for people: the password, and options that sound like one, as ***.
+// The URL for people to read: *** for the password and for options that sound like one.
 std::string shown(const Url& url);
 
 }  // namespace holdfast::core

@@ -1,6 +1,5 @@
 // A waiter is a continuation: a parked thread or a suspended coroutine. The node lies on that
-// thread's stack or in that coroutine's awaiter; the outcome is written once, under the gate's
-// mutex.
+// thread's stack or in that coroutine's awaiter. The gate writes the outcome once, under its mutex.
 #pragma once
 
 #include <memory>
@@ -17,7 +16,7 @@ struct Failure {
   std::shared_ptr<const Holder> holder;
 };
 
-// Why somebody is refused, without memory of its own.
+// Why a waiter is refused. Owns no memory.
 struct Cause {
   Errc errc;
   std::string_view reason;
@@ -32,7 +31,7 @@ struct Waiter : Link<OfLine> {
 
   std::shared_ptr<const Wish> wish;
   Entrant owner;
-  void* continuation = nullptr;  // what to wake: a parked thread or a coroutine, by `thread`
+  void* continuation = nullptr;  // what to wake; `thread` says whether a thread or a coroutine
   bool thread = true;
   bool queue = true;  // false: one ask, no place in line
   BootTime arrived;
@@ -40,14 +39,14 @@ struct Waiter : Link<OfLine> {
 
   State state = State::fresh;
   bool handed_over = false;          // granted inside the process
-  bool left = false;                 // cancelled before it stood in line
+  bool left = false;                 // cancelled before it got in line
   std::shared_ptr<Hold> hold;        // granted …
   Errc errc{};                       // … or not,
   std::unique_ptr<Failure> failure;  // with the details, unless memory was short
 
   std::atomic<bool> delivered{false};  // the gate will not touch this node again
 
-  // A thread watches its own deadline; for a coroutine the heart does.
+  // A thread watches its own deadline; the timer thread watches a coroutine's.
   BootTime watched_deadline() const noexcept { return thread ? never : deadline; }
 };
 

@@ -1,4 +1,4 @@
-// The words of the enumerations, as users read them.
+// The words that users read for each enumerator.
 #include "holdfast/backend.hpp"
 #include "holdfast/result.hpp"
 
