@@ -1,4 +1,4 @@
-// The runtime's way into the public values.
+// How the runtime gets at the private parts of the public values.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace holdfast::detail {
 struct Access {
   static Lease lease(std::shared_ptr<Hold> hold) noexcept { return Lease(std::move(hold)); }
   static const std::shared_ptr<Hold>& hold(const Lease& lease) noexcept { return lease.hold_; }
-  static void disarm(Lease& lease) noexcept { lease.hold_.reset(); }  // somebody else gives it back
+  static void disarm(Lease& lease) noexcept { lease.hold_.reset(); }  // ~Lease then does nothing
   static Lock lock(std::shared_ptr<Place> place) noexcept { return Lock(std::move(place)); }
   static const Place& place(const Lock& lock) noexcept { return *lock.place_; }
 };
 
-// Gives a hold back: yes, gone (it had ended before), or unknown (not confirmed yet).
+// Releases a hold: yes, gone (it had ended before), or unknown (not confirmed yet).
 Said give_back(Hold& hold, bool wait) noexcept;
 
 // One acquire on this thread.

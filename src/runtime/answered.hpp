@@ -1,5 +1,5 @@
-// A call that one thread makes and waits for: holders, list, revoke, guarantees, init, downgrade.
-// It is not on that thread's stack: if the thread gives up, the answer still has somewhere to go.
+// A call that one thread makes and waits for: holders, list, revoke, guarantees, init, inspect,
+// downgrade. Not on that thread's stack, because the answer may come after the thread gave up.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,15 @@
 
 namespace holdfast::detail {
 
-// Hears on the caller's thread now and then how far a listing has come; false: it is to end.
+// Called now and then on the caller's thread, with the number of keys that a listing has looked
+// at. False ends the listing.
 using LookedAt = std::function<bool(std::uint64_t keys)>;
 
 template <class R, class Subject, class Kept = R>
 class Answered final : public Pending<R> {
  public:
-  // start(subject, call) passes it to the backend; the subject, what the request points to, lives
-  // as long as the call. Nothing: the store did not answer in time, or the listing was ended.
+  // start(subject, call) passes the call to the backend. The request points to the subject, which
+  // lives as long as the call. nullopt: the store did not answer in time, or looked_at said false.
   template <class Start>
   static std::optional<Kept> from(Hand& hand, BootTime deadline, Subject subject, Start&& start,
                                   const LookedAt& looked_at = {}) {

@@ -32,7 +32,7 @@ void Crew::called(Lock lock) noexcept {
   if (busy) watch();
 }
 
-// User code may hang: if more is waiting and nobody is idle, somebody looks after it.
+// User code may hang. If more work waits and no thread is idle, the timer checks on it.
 void Crew::leave_to_user(Lock& lock) noexcept {
   const bool more = waiting() && !idle_;
   lock.unlock();
@@ -43,7 +43,7 @@ void Crew::watch() noexcept {
   if (!armed()) arm(BootClock::now() + patience);
 }
 
-// The user code on all threads has not returned for a while.
+// No thread's user code has returned for a while.
 void Crew::due(std::shared_ptr<Timer>) noexcept {
   bool none = false;
   {
@@ -58,7 +58,7 @@ void Crew::run(bool first) noexcept {
   Lock lock(mutex_);
   for (;;) {
     if (work(lock)) continue;
-    if (!first) break;  // it came to stand in for one that hung
+    if (!first) break;  // it only stood in for a thread that hung
     idle_ = true;
     some_.wait(lock, [&] { return called_; });
     idle_ = called_ = false;

@@ -1,6 +1,6 @@
-// Callback threads run user code and nothing else. There are two crews, because lost() of a lease
-// must not wait for anybody's coroutine or event handler: one fires stop tokens, the other runs
-// coroutines without an executor of their own, executors, and event handlers.
+// Callback threads run user code and nothing else. There are two crews, because lost() must not
+// wait for a coroutine or an event handler. One requests the stop of lost leases. The other calls
+// StoreOptions::resume, resumes the coroutines of stores without it, and runs event handlers.
 #pragma once
 
 #include <condition_variable>
@@ -16,10 +16,10 @@
 
 namespace holdfast::detail {
 
-// One thread, and more while the user code on it does not return and other work waits.
+// One thread, and more while its user code does not return and other work waits.
 class Crew : public Timer {
  public:
-  bool start() noexcept;  // false: no thread to be had
+  bool start() noexcept;  // false: the system gave no thread
 
   std::shared_ptr<Timer> stay() noexcept override { return {std::shared_ptr<void>(), this}; }
   void due(std::shared_ptr<Timer> self) noexcept override;
@@ -29,12 +29,12 @@ class Crew : public Timer {
   Crew(const char* name, int most_threads) : name_(name), most_threads_(most_threads) {}
   ~Crew() = default;
 
-  // Takes one piece of work and does it with no mutex held; false: there is none.
+  // Does one piece of work, with no mutex held; false: there is none.
   virtual bool work(Lock& lock) = 0;
-  virtual bool waiting() const noexcept = 0;  // there is a piece that a further thread could do
+  virtual bool waiting() const noexcept = 0;  // there is work that another thread could do
 
-  void called(Lock lock) noexcept;          // to be called when there is more to do
-  void leave_to_user(Lock& lock) noexcept;  // unlocks it: user code follows
+  void called(Lock lock) noexcept;          // call it when there is more to do
+  void leave_to_user(Lock& lock) noexcept;  // unlocks, because user code follows
 
   std::mutex mutex_;
 
@@ -43,18 +43,18 @@ class Crew : public Timer {
   void run(bool first) noexcept;
   void watch() noexcept;
 
-  static constexpr Millis patience{10};         // with user code that does not return
-  static constexpr Millis until_threads{1000};  // after a thread could not be made
+  static constexpr Millis patience{10};         // until user code counts as hung
+  static constexpr Millis until_threads{1000};  // before it tries again to start a thread
 
   const char* const name_;
   const int most_threads_;
   std::condition_variable some_;
   int threads_ = 0;
   bool idle_ = false;    // the first thread sleeps …
-  bool called_ = false;  // … and was called: once is enough
+  bool called_ = false;  // … and is already being woken
 };
 
-// Requests the stop of leases that were lost. So many threads that no callback holds up another's.
+// Requests the stop of lost leases. Has so many threads that no callback delays another.
 class LossThreads final : public Crew {
  public:
   static LossThreads& shared();  // of this process
@@ -73,7 +73,7 @@ class CallbackThreads final : public Crew {
   static CallbackThreads& shared();  // of this process
   CallbackThreads() : Crew("hf-callbacks", 4) {}
 
-  void resume(core::Waiter& coroutine) noexcept;  // by its store's executor, if it has one
+  void resume(core::Waiter& coroutine) noexcept;  // by its store's StoreOptions::resume, if set
   // In order, one at a time; false if the queue is full and the event was dropped.
   bool tell(std::function<void()> event) noexcept;
 
@@ -85,7 +85,7 @@ class CallbackThreads final : public Crew {
 
   core::List<core::Waiter, core::OfLine> coroutines_;
   std::deque<std::function<void()>> events_;
-  bool telling_ = false;  // events are told one at a time
+  bool telling_ = false;  // an event handler runs; the next event waits for it
 };
 
 }  // namespace holdfast::detail

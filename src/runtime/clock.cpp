@@ -1,4 +1,4 @@
-// The boot clock: goes on during suspend, is never set.
+// The boot clock runs on during suspend, and nobody can set it.
 #include <time.h>
 
 #include "holdfast/backend.hpp"

@@ -7,8 +7,8 @@ namespace {
 
 std::atomic<std::uint32_t> forks{0};
 
-// From the beginning: a static of a function would be locked for ever in the child of a fork that
-// comes while another thread makes it.
+// Made at start-up: if another thread is making a function's static during a fork, it stays locked
+// for ever in the child.
 [[maybe_unused]] const int watched =
     ::pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
 

@@ -1,4 +1,4 @@
-// What belongs to one process and not to its forked children. Stores take a copy of this along.
+// What belongs to one process and not to its forked children. Each store's library has a copy.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@ namespace holdfast::detail {
 // epoch belongs to the parent.
 std::uint32_t fork_epoch() noexcept;
 
-// The one T of this process, never destroyed. A forked child makes its own: in the parent's the
-// threads are missing, and a mutex may be locked for ever.
+// The one T of this process, never destroyed. A forked child makes its own, because its copy of the
+// parent's has no threads, and may have a mutex that is locked for ever.
 template <class T>
 T& per_process() {
   struct Own {

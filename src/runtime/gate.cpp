@@ -12,10 +12,10 @@ namespace holdfast::detail {
 namespace {
 
 constexpr Millis retry_pause{10};  // before an unanswered release is sent again
-constexpr Millis slice{50};        // a caller inside help() notices within this that it was settled
+constexpr Millis slice{50};        // how soon a caller inside help() notices that it was settled
 
-// A backend may answer before its call returns. The gate that is starting calls on this thread then
-// only notes the event; it collects again when the starting is done. So nothing recurses.
+// A backend may answer before its call returns. So that nothing recurses, a gate that is starting
+// calls on this thread only takes the event in, and collects again when it has started all calls.
 struct Starting {
   const LiveGate* gate;
   core::Orders* orders;
@@ -81,12 +81,12 @@ void LiveGate::step(core::Collector collector, Event&& event) noexcept {
     return;
   }
   core::Orders orders;
-  std::shared_ptr<LiveGate> last;  // ends after everything else here
+  std::shared_ptr<LiveGate> last;  // destroyed after everything else here
   for (bool first = true, again = true; again; first = false) {
     BootTime next;
     {
       const std::lock_guard guard(mutex_);
-      if (first) last = self_;  // an answer has nobody else who keeps the gate
+      if (first) last = self_;  // during an answer, nothing else may keep the gate alive
       const core::Moment moment = moment_now();
       if (first) event(moment, orders);
       collect(moment, orders, collector);
@@ -113,7 +113,7 @@ void LiveGate::begin(const core::Orders::Start& order) noexcept {
   if (order.what == core::Claim::Order::drop) claim.begin(claim.answer_by);
 }
 
-// True if there may be more to do.
+// True if there may be more orders.
 bool LiveGate::perform(core::Orders& orders) noexcept {
   if (orders.starts > 0) {
     Starting frame{this, &orders, starting};
@@ -240,8 +240,8 @@ Said LiveGate::give_back(Hold& hold, bool wait) noexcept {
   return confirm(*claim);
 }
 
-// Helps a release until it is confirmed or the release deadline has come; unanswered, it is sent
-// again, and then `gone` means that the first one did it.
+// Helps a release until it is confirmed or the release deadline has come. If it gets no answer,
+// sends it again; then `gone` means that the first release succeeded.
 Said LiveGate::confirm(LiveClaim& claim) noexcept {
   const BootTime until = BootClock::now() + shop_->options.release_deadline;
   Said said = Said::unknown;
@@ -287,8 +287,8 @@ Result<void> LiveGate::downgrade(Hold& hold) {
       });
   const Said said = answer ? answer->said : Said::unknown;
   step({}, [&](const auto& moment, auto& orders) {
-    // Unknown counts as done: who asked for less must not act on more, and the next renewal says it
-    // again.
+    // Unknown counts as done, because a caller that asked for less must not act on more. The next
+    // renewal repeats it.
     if (said == Said::yes || said == Said::unknown) downgraded(*claim, 1, moment, orders);
     if (said == Said::gone) Gate::gone(claim->id, moment, orders);
     unattend(*claim);
@@ -308,7 +308,7 @@ std::stop_token LiveGate::lost(Hold& hold) {
   return hold.loss.get_token();
 }
 
-// The user's policy is called with no mutex held: it may take its time, or use the library.
+// Calls the user's next_delay with no mutex held, because user code may use the library.
 std::optional<core::Nanos> LiveGate::users_delay(const Answer& answer,
                                                  std::uint32_t trial) const noexcept {
   const bool waits = answer.said == Said::queued || answer.said == Said::no;
@@ -375,7 +375,7 @@ Keep LiveGate::keep(core::Claim& claim, core::Sent& sent, BootTime& deadline) no
   return {name(), claim.id, claim.weight, claim.wish->ttl};
 }
 
-// ── threads of ours ─────────────────────────────────────────────────────────────────────────────
+// ── our threads ─────────────────────────────────────────────────────────────────────────────────
 
 std::shared_ptr<Timer> LiveGate::stay() noexcept { return weak_from_this().lock(); }
 

@@ -1,4 +1,4 @@
-// The gate at work: the core's decisions under one mutex, its orders performed with none held.
+// The gate at work: decides under one mutex, and performs the core's orders with none held.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ class LiveGate;
 struct Shop;
 struct OfRound;
 
-// A claim with the calls that carry it to the store and back.
+// A claim, which is itself the call of its release; its attempt is the call of its ask.
 struct LiveClaim final : core::Claim, core::Link<OfRound>, Pending<std::span<Answer>> {
   explicit LiveClaim(LiveGate& at) noexcept : gate(at) {}
-  void begin(BootTime by) noexcept;                        // its release
-  void done(std::span<Answer> answers) noexcept override;  // is answered
-  const Call& call() const noexcept;                       // that a thread can stand behind
+  void begin(BootTime by) noexcept;
+  void done(std::span<Answer> answers) noexcept override;
+  const Call& call() const noexcept;  // for a thread to help
   LiveGate& gate;
 };
 
@@ -41,12 +41,12 @@ class LiveGate final : public core::Gate,
   Shop& shop() const noexcept { return *shop_; }
 
   // ── callers ──
-  // Waits on this thread until the waiter is settled.
+  // Blocks this thread until the waiter is settled.
   void wait(core::Waiter& waiter) noexcept;
-  // True: settled at once. False: whoever settles it resumes the coroutine, maybe already now.
+  // True: settled at once. False: when it is settled, the coroutine resumes; maybe already now.
   bool arrive_async(AsyncWaiter& waiter) noexcept;
   void cancel(core::Waiter& waiter) noexcept;
-  // The answer of the store: yes, gone (it had ended before) or unknown.
+  // The store's answer: yes, gone (it had ended before) or unknown.
   Said give_back(Hold& hold, bool wait) noexcept;
   Result<void> downgrade(Hold& hold);
   std::stop_token lost(Hold& hold);
@@ -57,7 +57,7 @@ class LiveGate final : public core::Gate,
     return !idle();
   }
 
-  // What lock() holds until unlock(), by thread.
+  // What a thread's lock() holds until its unlock().
   void keep_for_thread(Lease lease);
   std::shared_ptr<Hold> take_from_thread() noexcept;
 
@@ -68,15 +68,15 @@ class LiveGate final : public core::Gate,
   void proven() noexcept;
   void gone(const ClaimId& claim) noexcept;
   void renewed(core::Claim& claim, const core::Sent& sent, const Answer& answer) noexcept;
-  // Its renewal that is due, and when that is sent. Extends the deadline of a call to its own.
+  // The claim's renewal, which is sent now. Extends `deadline` to that of this renewal.
   Keep keep(core::Claim& claim, core::Sent& sent, BootTime& deadline) noexcept;
 
-  // ── threads of ours ──
+  // ── our threads ──
   std::shared_ptr<Timer> stay() noexcept override;
-  void due(std::shared_ptr<Timer> self) noexcept override;  // the heart
-  // The hand: starts what is ordered, and is given what to stand behind, with its call.
+  void due(std::shared_ptr<Timer> self) noexcept override;  // on the timer thread
+  // On the store thread: starts what is ordered, and returns a claim to help, with its call.
   LiveClaim* visit(const Call*& call) noexcept;
-  void stand_down(core::Claim& claim) noexcept;  // this thread no longer does
+  void stand_down(core::Claim& claim) noexcept;  // this thread no longer helps it
 
  private:
   friend struct LiveClaim;
@@ -98,11 +98,11 @@ class LiveGate final : public core::Gate,
 
   std::mutex mutex_;
   const std::shared_ptr<Shop> shop_;
-  std::unique_ptr<std::vector<std::shared_ptr<Hold>>> by_thread_;  // few are held that way
+  std::unique_ptr<std::vector<std::shared_ptr<Hold>>> by_thread_;  // few locks are held that way
   std::shared_ptr<LiveGate> self_;                                 // while it has claims
   std::uint32_t claims_ = 0;
   std::uint32_t debts_told_ = 0;
-  // In the hand's list of gates to visit; under the hand's mutex.
+  // The store thread's list of gates to visit. Requires Hand::mutex_.
   std::shared_ptr<LiveGate> visit_;
   LiveGate* next_visit_ = nullptr;
 };

@@ -25,7 +25,7 @@ void Hand::stop() noexcept {
   parker_.unpark();
   if (!thread_.joinable()) return;
   if (thread_.get_id() == std::this_thread::get_id()) {
-    thread_.detach();  // the last reference dropped here: it ends itself
+    thread_.detach();  // it dropped the last reference itself, and ends by itself
   } else {
     thread_.join();
   }
@@ -68,8 +68,8 @@ void Hand::read_messages(Parker& parker, BootTime until) noexcept {
   if (hand_dozes_) parker_.unpark();
 }
 
-// Reads messages, unless waiters do. While they come and go it naps instead of taking turns with
-// them, for that would cost each of them a wake-up.
+// Reads messages, unless waiters do. While waiters come and go it naps, because taking turns with
+// them would cost each of them a wake-up.
 void Hand::listen() noexcept {
   const BootTime now = BootClock::now();
   if (readings_seen_ != readings_) {
@@ -105,7 +105,7 @@ void Hand::run() noexcept {
       }
       start_rounds();
     } catch (const std::bad_alloc&) {
-      // What is not helped today is asked again after its deadline.
+      // A call that nobody helps is repeated after its deadline.
     }
     {
       const std::lock_guard guard(mutex_);
@@ -115,7 +115,7 @@ void Hand::run() noexcept {
   }
 }
 
-// Memory first: what was taken from the list is sure to be sent.
+// Allocates first, so that what it takes from the list is sure to be sent.
 void Hand::start_rounds() {
   for (;;) {
     rounds_.reserve(rounds_.size() + 1);
@@ -146,8 +146,8 @@ void Hand::Round::done(std::span<Answer> answers) noexcept {
   finished_.store(true, std::memory_order_release);
 }
 
-// Stands behind the oldest call, or reads messages, until there is something to start. Whoever has
-// that finds the hand awake, and need not wake it, from here until it sleeps again.
+// Helps the oldest call, or reads messages, until there is something to start. Until it sleeps in
+// here, unpark() needs no system call to wake it.
 void Hand::help() noexcept {
   std::erase_if(rounds_, [](const auto& round) { return round->finished(); });
   std::erase_if(helped_, [](const Helped& helped) {

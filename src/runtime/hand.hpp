@@ -1,5 +1,5 @@
-// The hand: one thread an open store. It lends itself to every call that nobody stands behind:
-// renewals, debts, asks of coroutines, messages.
+// The store thread, one per open store. It helps every call that no caller helps: renewals, debts,
+// asks of coroutines. In between it reads messages.
 #pragma once
 
 #include <array>
@@ -19,15 +19,16 @@ class Hand : public std::enable_shared_from_this<Hand> {
       : hints_(std::move(hints)), backend_(std::move(backend)) {}
 
   Backend& backend() const noexcept { return *backend_; }
-  bool start() noexcept;  // false: no thread to be had
-  void stop() noexcept;   // joins, unless called by the hand itself
+  bool start() noexcept;  // false: the system gave no thread or descriptor
+  void stop() noexcept;   // joins, unless the store thread itself calls it
 
   void visit(
-      std::shared_ptr<LiveGate> gate) noexcept;  // something is to be started or helped there
+      std::shared_ptr<LiveGate> gate) noexcept;  // there is something to start or help at this gate
   void renew(LiveClaim& claim) noexcept;         // goes with the next round; needs no memory
 
-  // A waiter asleep until `until` reads the messages itself, for the next may be its own grant. One
-  // at a time, and then the hand does not: a message wakes all who read.
+  // A waiter that sleeps until `until` reads the messages itself, because the next may be its own
+  // grant. One waiter does so at a time, instead of the store thread, because a message wakes all
+  // readers.
   void read_messages(Parker& parker, BootTime until) noexcept;
 
  private:
@@ -50,16 +51,16 @@ class Hand : public std::enable_shared_from_this<Hand> {
   void start_rounds();
   void help() noexcept;
   void listen() noexcept;
-  const std::shared_ptr<Hints> hints_;  // of the backend, so it ends after it
+  const std::shared_ptr<Hints> hints_;  // of the backend, so destroyed after it
   const std::unique_ptr<Backend> backend_;
   Parker parker_;
   std::thread thread_;
   // Who reads the messages.
   std::atomic<bool> waiter_reads_{false};
   std::atomic<bool> hand_reads_{false};
-  std::atomic<bool> hand_dozes_{false};     // for as long as that waiter reads
+  std::atomic<bool> hand_dozes_{false};     // as long as that waiter reads
   std::atomic<std::uint32_t> readings_{0};  // by waiters so far …
-  std::uint32_t readings_seen_ = 0;         // … as the hand last saw it
+  std::uint32_t readings_seen_ = 0;         // … as the store thread last saw it
 
   std::mutex mutex_;
   LiveGate* first_visit_ = nullptr;
@@ -67,7 +68,7 @@ class Hand : public std::enable_shared_from_this<Hand> {
   core::List<LiveClaim, OfRound> renewals_;
   bool stopping_ = false;
 
-  // Of the thread alone.
+  // Used by the store thread alone.
   std::vector<Helped> helped_;
   std::vector<std::unique_ptr<Round>> rounds_;
 };

@@ -33,7 +33,7 @@ void Heart::run() noexcept {
   for (;;) sleep_until(fire_due());
 }
 
-// Fires what is due, each with no mutex held; returns when to look again.
+// Fires each timer that is due, with no mutex held; returns when to look again.
 BootTime Heart::fire_due() noexcept {
   for (;;) {
     std::shared_ptr<Timer> target;
@@ -65,7 +65,7 @@ void Heart::sleep_until(BootTime when) noexcept {
   if (both[1].revents) bell_.silence();
 }
 
-// ── the heap: the earliest first, each timer knows its position ─────────────────────────────────
+// ── the heap: the earliest first; each timer knows its position ─────────────────────────────────
 
 void Heart::put(std::size_t position, Timer* timer) noexcept {
   heap_[position] = timer;
@@ -110,7 +110,7 @@ Timer::Timer() : heart_(Heart::beat()) {}
 Timer::~Timer() = default;
 
 void Timer::disarm() noexcept {
-  if (heart_.epoch != fork_epoch()) return;  // the parent's
+  if (heart_.epoch != fork_epoch()) return;  // it is the parent's
   const std::lock_guard guard(heart_.mutex_);
   if (position_ != nowhere) heart_.remove(*this);
 }

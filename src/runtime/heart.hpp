@@ -1,5 +1,5 @@
-// The heart: one thread a process, timers and nothing else. It calls no store and no user code, so
-// nothing can make a loss late but the scheduler.
+// The timer thread, one per process. It calls no store and no user code, so only the scheduler can
+// make a loss late.
 #pragma once
 
 #include <memory>
@@ -12,39 +12,39 @@ namespace holdfast::detail {
 
 class Heart;
 
-// Something whose time comes.
+// Anything that the timer thread calls at a given time.
 class Timer {
  public:
   Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // Only ever brings the time forward: one that fires early finds nothing to do and arms anew.
-  // False: no memory.
+  // Can only make it fire earlier: a timer that fires too early finds nothing to do and arms itself
+  // again. False: out of memory.
   bool arm(BootTime when) noexcept;
   bool armed() const noexcept { return when_.load(std::memory_order_relaxed) != INT64_MAX; }
 
-  // A reference that keeps it alive meanwhile; null if it is about to end.
+  // A reference that keeps it alive during due(); null if its destruction has begun.
   virtual std::shared_ptr<Timer> stay() noexcept = 0;
-  // Its time has come. Takes that reference along, so that nothing ever ends on the heart.
+  // Its time has come. It passes that reference on, so that nothing is destroyed on this thread.
   virtual void due(std::shared_ptr<Timer> self) noexcept = 0;
 
  protected:
   ~Timer();
-  void disarm() noexcept;  // to be called before what stay() needs is gone
+  void disarm() noexcept;  // call it before what stay() needs is destroyed
 
  private:
   friend class Heart;
   static constexpr std::size_t nowhere = SIZE_MAX;
   Heart& heart_;
   std::atomic<std::int64_t> when_{INT64_MAX};
-  std::size_t position_ = nowhere;  // in the heart's heap
+  std::size_t position_ = nowhere;  // in Heart::heap_
 };
 
 class Heart {
  public:
   static Heart& beat();   // of this process
-  bool start() noexcept;  // false: no thread to be had
+  bool start() noexcept;  // false: the system gave no thread or descriptor
   const std::uint32_t epoch = fork_epoch();
 
  private:

@@ -22,7 +22,7 @@ std::string where(const LiveGate& gate) {
 
 namespace detail {
 
-// Gives a hold back and tells about it.
+// Releases a hold and reports the event.
 Said give_back(Hold& hold, bool wait) noexcept {
   LiveGate& gate = gate_of(hold);
   if (hold.state.load() == Hold::State::released) return Said::yes;
@@ -45,7 +45,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 Lease::~Lease() {
   if (!hold_) return;
   if (forked(*hold_)) {
-    new std::shared_ptr<Hold>(std::move(hold_));  // the parent's: leaked on purpose
+    new std::shared_ptr<Hold>(std::move(hold_));  // it is the parent's, so leak it on purpose
     return;
   }
   detail::give_back(*hold_, !hold_->awaited);

@@ -86,12 +86,12 @@ Acquiring::Acquiring(std::shared_ptr<Place> place, std::stop_token stop)
 Acquiring::~Acquiring() {
   leave_.reset();
   AsyncWaiter& waiter = AsyncWaiter::in(room_);
-  if (waiter.hold) (void)outcome(waiter, *place_);  // granted to a coroutine that never went on
+  if (waiter.hold) (void)outcome(waiter, *place_);  // granted, but the coroutine never resumed
   std::destroy_at(&waiter);
 }
 
 bool Acquiring::await_suspend(std::coroutine_handle<> handle) {
-  if (place_->verdict || place_->shop->ready()) return false;  // await_resume says why
+  if (place_->verdict || place_->shop->ready()) return false;  // await_resume returns the error
   AsyncWaiter& waiter = AsyncWaiter::in(room_);
   prepare(waiter, *place_, place_->wait, place_->owner);
   waiter.thread = false;
@@ -99,7 +99,7 @@ bool Acquiring::await_suspend(std::coroutine_handle<> handle) {
   waiter.handle = handle;
   waiter.gate = place_->gate.get();
   if (stop_.stop_possible()) leave_.emplace(stop_, detail::Leave{&room_});
-  // From here on the coroutine may go on elsewhere, and this object with it.
+  // From here on the coroutine may resume on another thread and destroy this object.
   const std::shared_ptr<LiveGate> gate = place_->gate;
   return !gate->arrive_async(waiter);
 }
@@ -131,7 +131,7 @@ void Lock::lock() const {
 bool Lock::lock_within(Millis at_most) const {
   auto lease = detail::acquire(*place_, at_most, detail::this_thread(), {});
   if (!lease && lease.error().errc() == Errc::busy) return false;
-  Lease held = std::move(lease).value();  // throws before there is a gate to speak of
+  Lease held = std::move(lease).value();  // throws first, because a bad name or option has no gate
   place_->gate->keep_for_thread(std::move(held));
   return true;
 }

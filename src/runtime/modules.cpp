@@ -14,7 +14,7 @@
 namespace holdfast::detail {
 namespace {
 
-// Which library has which scheme. A store that is added gets a line here.
+// Which library has which scheme. A new store gets a line here.
 struct Known {
   std::string_view scheme;
   std::string_view library;  // libholdfast-NAME.so.0; empty: built in
@@ -45,7 +45,7 @@ std::string folder_of_this_library() {
   return slash == std::string::npos ? std::string{} : path.substr(0, slash + 1);
 }
 
-// RTLD_NODELETE: threads and exit handlers of a client library must not lose their code.
+// RTLD_NODELETE, because threads and exit handlers of a client library still need its code.
 void* open_library(const std::string& file, std::string& why) {
   std::vector<std::string> places;
   if (const auto beside = folder_of_this_library(); !beside.empty()) places.push_back(beside);

@@ -1,5 +1,5 @@
-// How a URL finds its store: `memory:` is built in, every other one is a library of its own that is
-// loaded at the first use of its scheme.
+// How a URL finds its store. `memory:` is built in; every other store is a library, loaded at the
+// first use of its scheme.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace holdfast::detail {
 
-// The module of a scheme; null and a problem that says what to do.
+// The module of a scheme; or null and a problem that says what to do.
 const Module* find_module(std::string_view scheme, Problem& problem);
 
-// Opens a backend by its URL. Also what a store made of several is given as Opening::other.
+// Opens a backend by its URL. Every store gets this as Opening::other.
 std::unique_ptr<Backend> open_backend(const Url& url, Hints& hints, Problem& problem);
 
 }  // namespace holdfast::detail

@@ -16,7 +16,8 @@
 namespace holdfast::detail {
 namespace {
 
-// What others see of us: host, process and program. Pids lie across namespaces; nobody judges them.
+// What others see of this process: host, pid and program. For people only, because a pid says
+// nothing in another namespace.
 std::string about_us() {
   char host[HOST_NAME_MAX + 1] = "?";
   ::gethostname(host, sizeof host - 1);
@@ -32,7 +33,7 @@ bool take_option(Url& url, std::string_view name, std::string& value) {
   return true;
 }
 
-// handover=off, or how often in a row.
+// handover=off, or the most handovers in a row.
 bool parse_handovers(const std::string& text, std::uint32_t& handovers, Problem& problem) {
   if (text == "off") {
     handovers = 0;
@@ -45,13 +46,13 @@ bool parse_handovers(const std::string& text, std::uint32_t& handovers, Problem&
   return false;
 }
 
-// Open stores, for the end of the process.
+// The open stores, to settle their debts when the process exits.
 struct Registry {
   std::mutex mutex;
   std::vector<std::weak_ptr<Shop>> shops;
 };
 
-// What is not yet confirmed gets one release deadline; the rest ends by its ttl.
+// Waits one release deadline per store for its debts. What is left expires by its ttl.
 void settle_at_exit() {
   auto& registry = per_process<Registry>();
   std::vector<std::weak_ptr<Shop>> shops;
@@ -121,7 +122,7 @@ Shop::~Shop() {
     hand->backend().close(BootClock::now() + options.release_deadline);
     hand->stop();
   } else {
-    // Closing a client library in a forked child would end the parent's session: leaked on purpose.
+    // Closing a client library in a forked child would end the parent's session, so leak it.
     new std::shared_ptr<Hand>(std::move(hand));
   }
 }
@@ -154,12 +155,12 @@ std::optional<Error> Shop::ready() {
 
 std::shared_ptr<LiveGate> Shop::gate(const std::string& name) {
   if (auto found = find(name)) return found;
-  auto made = std::make_shared<LiveGate>(name, shared_from_this());  // ends without the mutex
+  auto made = std::make_shared<LiveGate>(name, shared_from_this());  // destroyed after the unlock
   ++gate_count;
   const std::lock_guard guard(gates_mutex_);
   if (const auto found = gates_.find(name); found != gates_.end()) {
     if (auto other = (*found)->weak_from_this().lock()) return other;
-    gates_.erase(found);  // it is ending
+    gates_.erase(found);  // it is being destroyed
   }
   gates_.insert(made.get());
   return made;
@@ -173,7 +174,7 @@ std::shared_ptr<LiveGate> Shop::find(std::string_view name) noexcept {
 
 void Shop::forget(const LiveGate& gate) noexcept {
   --gate_count;
-  if (epoch != fork_epoch()) return;  // the mutex may be locked for ever
+  if (epoch != fork_epoch()) return;  // in a forked child the mutex may be locked for ever
   const std::lock_guard guard(gates_mutex_);
   const auto found = gates_.find(gate.name());
   if (found != gates_.end() && *found == &gate) gates_.erase(found);
@@ -191,7 +192,7 @@ bool Shop::in_use() {
   return std::ranges::any_of(gates(), [](const auto& gate) { return gate->in_use(); });
 }
 
-// Most locks of a program want the same: they share one wish.
+// Most locks of a program ask for the same, so they share one wish.
 std::shared_ptr<const core::Wish> Shop::shared_wish(core::Wish wish) {
   const std::lock_guard guard(gates_mutex_);
   if (!last_wish_ || *last_wish_ != wish)
@@ -280,7 +281,7 @@ void Shop::resume(AsyncWaiter& waiter) noexcept {
 void resume_here(AsyncWaiter& waiter) noexcept {
   Shop& its_shop = waiter.gate->shop();
   if (!its_shop.options.resume) return waiter.handle.resume();
-  const auto shop = its_shop.shared_from_this();  // the coroutine may end it while we are in there
+  const auto shop = its_shop.shared_from_this();  // the coroutine may drop the last other reference
   shop->options.resume(waiter.handle);
 }
 
@@ -292,7 +293,7 @@ void Shop::count_debts(std::int64_t by) noexcept {
   debts_paid_.notify_all();
 }
 
-// Somebody who has the shop for a moment only puts that off.
+// Another reference to the shop, held for a moment, only delays this.
 bool LiveGate::abandoned() const noexcept { return shop_.use_count() <= shop_->gate_count; }
 
 bool Shop::await_debts(BootTime until) noexcept {
@@ -323,7 +324,7 @@ void Inbox::for_all_gates(Tell&& tell) noexcept try {
   if (const auto shop = shop_.lock())
     for (const auto& gate : shop->gates()) tell(*gate);
 } catch (const std::bad_alloc&) {
-  // Whoever waits asks again in time.
+  // Waiters ask again on their own, after a while.
 }
 
 void Inbox::granted(std::string_view name, const ClaimId& claim, const Answer& answer) noexcept {
@@ -331,7 +332,7 @@ void Inbox::granted(std::string_view name, const ClaimId& claim, const Answer& a
   if (const auto gate = shop ? shop->find(name) : nullptr) gate->granted(claim, answer);
 }
 
-// Without a name: everywhere, for it is not known what was missed.
+// Without a name: at all gates, because nobody knows which messages were missed.
 void Inbox::look(std::string_view name) noexcept {
   if (name.empty()) return for_all_gates([](LiveGate& gate) { gate.look(); });
   const auto shop = shop_.lock();

@@ -1,4 +1,4 @@
-// An open store: its backend and its hand, its gates, its terms, its counts.
+// An open store: its backend, its store thread, its gates, its terms, its counts.
 #pragma once
 
 #include <atomic>
@@ -38,20 +38,21 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   Shop(Url url, const StoreOptions& options);
   ~Shop();
 
-  // Every public call asks this first: nothing if it may go on.
+  // Why no call may go on: forked, or closed; nullopt if one may.
   std::optional<Error> unfit();
-  // All threads that a lease needs exist before the first ask: never a lock without its renewer.
+  // Every public call that asks the store asks this first. It also starts all threads that a lease
+  // needs, so that no lock is ever held that nobody renews.
   std::optional<Error> ready();
 
   std::shared_ptr<LiveGate> gate(const std::string& name);
   void forget(const LiveGate& gate) noexcept;
   std::shared_ptr<const core::Wish> shared_wish(core::Wish wish);
   std::vector<std::shared_ptr<LiveGate>> gates();
-  bool in_use();  // somebody in this process holds a lock of it, waits, or owes a release
+  bool in_use();  // this process holds a lock of it, waits for one, or owes a release
 
   Error error(const std::string& name, Errc code, const core::Failure* failure) const;
   Error error(const Problem& problem) const;
-  // Counts it, and passes it on if somebody listens.
+  // Counts it, and passes it on if on_event is set.
   void tell(Event::Kind kind, const std::string& name, Token token, BootTime since,
             std::string_view reason) noexcept;
   void warn(const Problem& problem) noexcept;
@@ -66,18 +67,18 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   core::Terms terms;
   Counts counts;
   std::atomic<std::int64_t> debts{0};
-  std::atomic<long> gate_count{0};  // each has a reference to this
+  std::atomic<long> gate_count{0};  // each gate has a reference to this
   const std::uint32_t epoch;
   std::atomic<bool> closed{false};
   std::shared_ptr<Hand> hand;  // has the backend; its thread may outlive this
 
  private:
   friend class Inbox;
-  void pass_on(Event event);  // if somebody listens
+  void pass_on(Event event);  // requires on_event
   std::shared_ptr<LiveGate> find(std::string_view name) noexcept;
 
   std::mutex gates_mutex_;
-  // A gate takes itself out before it is gone, so what is in here can be asked for a reference.
+  // A gate removes itself before it is destroyed, so weak_from_this() works on every gate in here.
   std::unordered_set<LiveGate*, ByName, ByName> gates_;
   std::shared_ptr<const core::Wish> last_wish_;
   std::mutex debts_mutex_;
@@ -86,11 +87,11 @@ struct Shop final : std::enable_shared_from_this<Shop> {
   std::mutex ready_mutex_;
 };
 
-// On a callback thread: by the executor of its store, or here.
+// On a callback thread: calls the store's StoreOptions::resume, or else resumes the coroutine here.
 void resume_here(AsyncWaiter& waiter) noexcept;
 
-// What the backend tells us. It lives as long as the backend; the shop may end on the hand's thread
-// in the middle of a message, and what comes after that finds nobody.
+// Takes the hints of the backend and lives as long as it. The shop may be destroyed on the store
+// thread in the middle of a message; later messages then find no shop and have no effect.
 class Inbox final : public Hints {
  public:
   explicit Inbox(std::weak_ptr<Shop> shop) noexcept : shop_(std::move(shop)) {}
@@ -115,7 +116,7 @@ struct Place {
   std::shared_ptr<const core::Wish> wish;
   Millis wait = forever;
   core::Entrant owner;
-  std::optional<Error> verdict;  // bad name or options: every acquire returns it
+  std::optional<Error> verdict;  // a bad name or option; every acquire returns it
 };
 
 }  // namespace holdfast::detail

@@ -13,7 +13,7 @@ using detail::Shop;
 
 namespace {
 
-// Readers weigh 1, a writer weighs all: more readers than this never meet.
+// A reader weighs 1, a writer this much, because there are never so many readers at once.
 constexpr std::uint32_t rw_capacity = 1U << 20;
 constexpr Millis longest_ttl = std::chrono::hours(24) * 30;
 constexpr std::size_t longest_name = 512;
@@ -82,8 +82,8 @@ core::Entrant entrant(const std::optional<Owner>& owner) {
   return who;
 }
 
-// A plain lock is the writing side of the read-write lock of that name, on every store that carries
-// both: so `run NAME` and `run --shared NAME`, lock() and rw_lock(), exclude each other.
+// On a store that has both kinds, a plain lock is the write side of the read-write lock of that
+// name, so that `run NAME` and `run --shared NAME`, lock() and rw_lock(), exclude each other.
 void as_writer(Kind& kind, std::uint32_t& capacity, std::uint32_t& weight, const Traits& traits) {
   if (kind != Kind::mutex || !traits.rw || traits.bare_tokens) return;
   kind = Kind::rw;

@@ -26,7 +26,7 @@ Nanos read_clock(clockid_t clock) noexcept {
   return std::chrono::seconds(time.tv_sec) + Nanos(time.tv_nsec);
 }
 
-// The kernel's randomness, fetched a page at a time. A claim id is a capability: nothing weaker.
+// The kernel's randomness, because a claim id is a capability. Fetched 256 bytes at a time.
 class KernelEntropy final : public core::Entropy {
  public:
   std::uint64_t draw() noexcept override {
@@ -53,8 +53,8 @@ class KernelEntropy final : public core::Entropy {
 
 thread_local bool runs_no_user_code = false;
 
-// A pause of a second is looked for: a clock that is right to a few milliseconds will do, and costs
-// a fraction.
+// It must show a pause of a second, so a clock that is right to a few milliseconds will do, at a
+// fraction of the cost.
 Nanos wall_ahead() noexcept {
   return read_clock(CLOCK_REALTIME_COARSE) - read_clock(CLOCK_BOOTTIME);
 }
@@ -111,7 +111,7 @@ constexpr std::int32_t empty = 0;
 constexpr std::int32_t notified = 1;
 constexpr std::int32_t parked = -1;
 constexpr std::int32_t polling = -2;
-constexpr std::int32_t looking = -3;  // polling, and needs no ring from itself
+constexpr std::int32_t looking = -3;  // polling; its own unpark() needs no ring
 }  // namespace
 
 void Parker::park(BootTime until) noexcept {

@@ -1,4 +1,4 @@
-// How a caller waits at a gate: a coroutine's node, and the room for it in the public awaiter.
+// A coroutine's node in a gate's line, and the storage for it in the public awaiter.
 #pragma once
 
 #include <coroutine>
