@@ -1,19 +1,18 @@
 -- KEYS: the lock; the marker, if there is a guard.
--- ARGV: the first 8 bytes of the state and what follows `expires` in the record, as they are when
---       this claim has all of it (line.lua has the layout); ttl in ms; flags (s: a short path may
---       do, q: stand in line, u: unfair, c: Cluster); for how many ms the key is kept; the server's
---       run id and the ms of a quarantine; a doubtful claim that this one replaces and the ms of its
---       mark.
--- Answers, if granted, five numbers of 8 bytes each: delay_until, kept_until (on the long path as it
--- was before), number, since, expires; else {1, now, ask again in ms, [why,] holder}: in line; {2, now, why, …}: no;
--- {3, now, why}: gone.
+-- ARGV: the first 8 bytes of the state, and what follows `expires` in the record, as they are when
+--       this claim has the whole lock (layout: line.lua); ttl in ms; flags (s: a short path may do,
+--       q: stand in line, u: unfair, c: Cluster); how many ms to keep the key; the server's run id
+--       and the ms of a quarantine; a doubtful claim that this one replaces and the ms of its mark.
+-- Answers: if granted, five numbers of 8 bytes: delay_until, kept_until (on the long path its old
+-- value), number, since, expires; in line: {1, now, ms until the next ask, [why,] holder}; no:
+-- {2, now, why, …}; gone: {3, now, why}.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local keep_us = ARGV[5] * 1000
 local found = redis.pcall('HGET', KEYS[1], 's')
 
--- The short path: all of a free name.
+-- The short path: the whole of a free lock.
 if not found and call('EXISTS', KEYS[1]) == 0 then
   found = 'h\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 end
@@ -34,7 +33,7 @@ if found and #found == 32 and string.byte(ARGV[4]) == 115
   end
 end
 
--- Next to it: in line, for all of it, behind one who has it all.
+-- Another: stand in line for the whole lock, behind a holder of the whole.
 if found and #found > 85 and not KEYS[2] and string.sub(ARGV[4], 1, 2) == 'sq'
   and string.sub(found, 4, 8) == string.sub(ARGV[1], 4, 8) then
   local begins, _, _, delay_until, kept_until, _, _, _, marks =
@@ -84,8 +83,8 @@ local function granted(r)
   return pack('>I8I8I8I8I8', lock.delay_until, lock.kept_until, r.number, now, now + ttl * 1000)
 end
 
--- When enough holders will have expired for it, should none of them renew; of very many holders the
--- first to expire has to do.
+-- When enough holders will have expired, if none of them renews. With more than 64 holders, the
+-- first expiry has to do.
 local function next_chance(r)
   local over, at = lock.taken + r.weight - lock.capacity, now
   if over > 0 and lock.holders > 64 then
@@ -125,7 +124,7 @@ local function enter(r)
   admit(r)
 end
 
--- The asker counts its validity from this ask, so a holder's ttl starts anew with it.
+-- The asker counts its validity from this ask, so it restarts a holder's ttl.
 local function ask_again(mine)
   mine.ttl, mine.expires, mine.card = ttl, now + ttl * 1000, asked.card
   if mine ~= lock.whole then set('e' .. claim, encode(mine)) end

@@ -1,5 +1,5 @@
--- A cell: one hash with `n` its number, `v` its version and `b` its bytes. Numbers are 64 bits wide
--- and Lua's are exact up to 2^53 only, so they travel as text.
+-- A cell: one hash with `n` its number, `v` its version and `b` its bytes. Numbers have 64 bits,
+-- and Lua's are exact only up to 2^53, so they travel as text.
 -- Answers {0, number, version, bytes}: done; {2, …, why}: nothing was changed.
 local call = redis.call
 local state = call('HMGET', KEYS[1], 'n', 'v', 'b')

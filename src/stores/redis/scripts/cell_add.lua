@@ -16,7 +16,7 @@ local sum = number + ARGV[1]
 if math.abs(number) < exact and math.abs(ARGV[1]) < exact and math.abs(sum) < exact then
   sum = string.format('%.0f', sum)
 else
-  -- Beyond what Lua can count the server does, and its word is taken back at once.
+  -- Too large for Lua: the server adds, and the script restores `n` at once.
   local counted = redis.pcall('HINCRBY', KEYS[1], 'n', ARGV[1])
   if type(counted) == 'table' then
     if not string.find(counted.err, 'overflow', 1, true) then return counted end

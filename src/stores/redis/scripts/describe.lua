@@ -1,11 +1,11 @@
--- KEYS: the lock. Answers {now, …}: who holds it, then who waits, each with what is shown of it,
--- its number, ms to live and since when, weight, capacity, and 1 if it waits.
+-- KEYS: the lock. Answers {now, …}: holders, then waiters, each with what is shown of it, its
+-- number, ms left, ms held or waited, weight, capacity, and 1 if it waits.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local answer = { now }
 local text = redis.pcall('HGET', KEYS[1], 's')
--- Most keys that a list finds are of locks that were released (shape 0): those are to cost little.
+-- Most keys that a list finds are of released locks (shape 0), so these must cost little.
 if type(text) == 'string' and string.sub(text, 1, 3) == 'h\1\0' then return answer end
 local quarantine, keep_us = 0, 0
 --#include line.lua

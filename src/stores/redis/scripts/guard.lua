@@ -1,5 +1,5 @@
 -- The amnesia guard: a server whose marker is missing, or of another run, may have forgotten locks
--- that are still held. Until when nothing new is granted; 0: no such time.
+-- that are still held. Returns until when to grant nothing new; 0: no quarantine.
 local function quarantine_until(marker, run_id, guard_ms)
   local id, ends = string.match(call('GET', marker) or '', '^(%S+) (%d+)$')
   if id ~= run_id then
@@ -11,7 +11,7 @@ local function quarantine_until(marker, run_id, guard_ms)
   else
     return tonumber(ends)
   end
-  -- Short of memory it is not written, and begins with the next script instead: later, not never.
+  -- Without memory this fails, and the next script begins the quarantine: later, but not never.
   redis.pcall('SET', marker, run_id .. ' ' .. ends)
   return tonumber(ends)
 end

@@ -1,33 +1,33 @@
--- The line of one name and who of it is let in: core::Admission, inside the server. Every step is
--- open, sweep, what is asked for, settle, save; in between nothing is written.
+-- The line of one name and its grants: core::Admission, inside the server. Every step is open,
+-- sweep, the request itself, settle, save; only save writes to the key.
 --
--- One hash a lock. Its field `s` is the state: 24 bytes (`h`, version of this layout, shape, kind,
--- capacity, end of the lock_delay, until when the key is kept), then by the shape
---   0   the last number: nobody holds it, nobody waits
---   1   the record of the one who has it all; nobody waits
---   2   the last number, the line, and the record of one who has it all, if there is one
+-- One hash per lock. Its field `s` is the state: 24 bytes (`h`, layout version, shape, kind,
+-- capacity, end of the lock_delay, until when the key is kept), then by shape
+--   0   the last number: no holder, no waiter
+--   1   the record of the holder of the whole lock: no waiter
+--   2   the last number, the line, and the record of a holder of the whole lock, if there is one
 -- A record: number, since, expires, claim, standing, weight, ttl, lock_delay, card. A card: one
--- byte, that many bytes of the channel to tell, and what is shown to others.
--- The other fields are those who hold a part of it, then those in line, as one list: `e`+claim a
--- record, `n`+claim and `p`+claim its neighbours (beyond either end of the list a link says
--- nothing); `m`+claim a mark: until then that claim is refused; and `d` the lock_delays that run: of
--- each the claim whose holder did not let go, and its end. `d` is counted among the marks.
+-- byte, a channel of that many bytes to notify, and what is shown to others.
+-- The other fields are holders of a part, then waiters, as one list: `e`+claim a record, `n`+claim
+-- and `p`+claim its neighbours (meaningless beyond the ends of the list); `m`+claim a mark: until
+-- then that claim is refused; and `d` the lock_delays that run: for each, the claim whose holder
+-- did not release, and its end. `d` counts as one of the marks.
 --
--- The key expires `keep_us` after all that is in it has ended, and after the clock has passed its
--- number. It is not told so at every step: it gets an eighth more, and up to a quarter more it stays.
+-- The key expires `keep_us` after all in it has ended and the clock has passed its number. To write
+-- this rarely, a step sets it an eighth later, and leaves it if it is up to a quarter late.
 --
--- Whoever includes this has `call`, `now` (µs), `quarantine` (µs: nothing is granted before) and
+-- A script that includes this has `call`, `now` (µs), `quarantine` (µs: no grant before) and
 -- `keep_us`.
 local pack, parse = struct.pack, struct.unpack
 local sub, byte, format = string.sub, string.byte, string.format
 local max, min, ceil = math.max, math.min, math.ceil
 
-local none = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' -- in place of a claim
+local none = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' -- stands for no claim
 local never = 2 ^ 53
 local waiting, held, revoked = 1, 2, 3
 
-local key, state, seen, written -- the fields as this step sees them: false, if there is none
-local lock -- the state, taken apart; one table, for every captured local makes every closure dearer
+local key, state, seen, written -- `seen`: fields as this step sees them, or false
+local lock -- the decoded state; one table, because each captured local makes closures dearer
 local told = false
 local silenced = false -- a message was refused: the user lacks the right to PUBLISH
 
@@ -46,7 +46,7 @@ local function encode(r)
     r.ttl, r.lock_delay) .. r.card
 end
 
--- Why the key cannot be used, if it cannot. `text` is what HGET (by pcall) said of `s`.
+-- Returns why the key cannot be used, or nil. `text` is what pcall of HGET gave for `s`.
 local function open(name, text)
   if type(text) == 'table' then
     if not string.find(text.err, 'WRONGTYPE', 1, true) then call('HGET', name, 's') end -- raises it
@@ -80,7 +80,7 @@ local function get(field)
   return seen[field]
 end
 
--- Two fields in one go.
+-- Two fields by one command.
 local function get_both(one, other)
   if seen[one] == nil and seen[other] == nil then
     local values = call('HMGET', key, one, other)
@@ -93,10 +93,10 @@ local function set(field, value)
   seen[field], written[field] = value, true
 end
 
--- What this step put into the key ends then, or before.
+-- What this step put into the key has ended by then.
 local function keep(ms) lock.ends = max(lock.ends, now + ms * 1000) end
 
--- Of a list only what this step put there is known, so a list never shortens it.
+-- A step does not know when everything in a list ends, so a list never shortens the expiry.
 local function kept_until()
   local listed, whole = lock.first ~= none or lock.marks > 0, lock.whole
   local ends = max(now, lock.ends, lock.delay_until, lock.number)
@@ -118,8 +118,8 @@ local function state_now()
     .. (whole and encode(whole) or '')
 end
 
--- Short of memory the server refuses an HSET, unless this script has written before. So a step that
--- must not fail any more (somebody was told of it, or it gives back) deletes first.
+-- Without memory the server refuses an HSET, unless this script has written before. So a step that
+-- must not fail (it notified somebody, or it is a release) deletes first.
 local function save(must)
   local text = state_now()
   if text == state and not next(written) then return end
@@ -164,13 +164,13 @@ local function unlink(claim)
   set('p' .. claim, false)
 end
 
-local function insert(r, at) -- before the one at `at`; none: behind the last
+local function insert(r, at) -- before `at`; none: at the end
   link(at == none and lock.last or before(at), r.claim)
   link(r.claim, at)
   set('e' .. r.claim, encode(r))
 end
 
--- ── steps are made of ───────────────────────────────────────────────────────────────────────────
+-- ── parts of a step ─────────────────────────────────────────────────────────────────────────────
 
 local function stop_holding(r)
   if r == lock.whole then
@@ -182,7 +182,7 @@ local function stop_holding(r)
   lock.taken = lock.taken - r.weight
 end
 
--- Ends the lock_delay that this claim left, and those that are over; or makes it end then.
+-- Drops expired lock_delays and this claim's own; with `ends`, sets its own to end then.
 local function set_delay(claim, ends)
   local text, running = get('d'), {}
   if not text and not ends then return end
@@ -202,12 +202,12 @@ local function set_delay(claim, ends)
   if lock.sweep_marks_at == 0 then lock.sweep_marks_at = lock.delay_until end
 end
 
--- Whoever lets go, or asks once more, is alive: nothing of it is still on its way.
+-- A holder that releases or asks again is alive: none of its effects is still on its way.
 local function end_delay(claim)
   if now < lock.delay_until then set_delay(claim) end
 end
 
--- The holder did not let go by itself, so its last effects may still be on their way.
+-- The holder did not release, so its last effects may still be on their way.
 local function end_hold(r)
   if r.lock_delay > 0 then set_delay(r.claim, r.expires + r.lock_delay * 1000) end
   stop_holding(r)
@@ -224,7 +224,7 @@ local function each_holder(visit)
   end
 end
 
--- Marks are looked at with their time, so this only tidies: seldom.
+-- find() checks the time of a mark, so this only tidies up, and seldom.
 local function sweep_marks()
   if lock.delay_until <= now then set_delay() end
   local latest = lock.delay_until
@@ -262,7 +262,7 @@ local function head()
   end
 end
 
--- The record of a claim; or that it is marked.
+-- The record of a claim; or nil, and whether it is marked.
 local function find(claim)
   if lock.whole and lock.whole.claim == claim then return lock.whole end
   if lock.first == none and lock.marks == 0 then return end
@@ -296,7 +296,7 @@ end
 
 local function fits(r) return now >= lock.delay_until and lock.taken + r.weight <= lock.capacity end
 
--- Hybrid time: a server that lost its data does not go back.
+-- Hybrid time: numbers do not go back if the server loses its data.
 local function mint()
   lock.number = max(lock.number + 1, now)
   return lock.number
@@ -312,14 +312,14 @@ local function hold(r)
   end
 end
 
--- Lets in one who is not in the list. Its number was minted before.
+-- Grants a claim that is not in the list. Its number was minted before.
 local function admit(r)
   r.standing, r.since, r.expires = held, now, now + r.ttl * 1000
   keep(r.ttl + r.lock_delay)
   hold(r)
 end
 
--- How many were reached by a message to the process of r.
+-- Sends a message to the process of r; returns how many received it.
 local function tell(r, message)
   told = true
   local reached = redis.pcall('PUBLISH', sub(r.card, 2, 1 + byte(r.card)), message)
@@ -327,10 +327,10 @@ local function tell(r, message)
   return silenced and 0 or reached
 end
 
--- Lets in from the head of the line while it fits. `silent` is the claim whose step this is: it
--- gets an answer. In Cluster a message counts the listeners of one node only, so there nobody is
--- skipped for it, and a grant is short until it was renewed. Whom this user may not tell stays
--- where it is, until it asks again or another's step lets it in.
+-- Grants to the head of the line while it fits. `silent` is the claim whose step this is: it gets
+-- an answer, no message. In a Cluster, PUBLISH counts the listeners of one node only, so nobody is
+-- skipped, and a grant is short until its owner asks again. A waiter that this user may not notify
+-- keeps its place until it asks again or the step of another user grants it.
 local function settle(cluster, silent)
   if now < quarantine then return end
   while true do

@@ -1,6 +1,6 @@
--- The marker of the amnesia guard by itself. KEYS: the marker. ARGV: run id, ms of a quarantine,
--- and what to do: `first` (a new server: no quarantine unless there is a marker already), `touch` (as
--- every other script does) or `look`.
+-- The marker of the amnesia guard alone. KEYS: the marker. ARGV: run id, ms of a quarantine, and
+-- what to do: `first` (a new server: no quarantine unless a marker exists), `touch` (as every other
+-- script does) or `look`.
 -- Answers {now, 1 if the marker is of this run, ms of quarantine left}.
 local call = redis.call
 local time = call('TIME')

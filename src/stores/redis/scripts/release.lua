@@ -1,9 +1,9 @@
 -- KEYS: locks; then the marker, if there is a guard.
--- ARGV: the claim of each, with the ms to refuse it from now on behind it if it is doubtful; for how
---       many ms the keys are kept; `c` in Cluster, or empty; run id and ms of a quarantine. What has
---       nothing behind it is left out.
--- Answers {now, …}: of each 0: it is gone now; 3: it was not there; or why it could not be; and
--- `silenced` behind them if one in line could not be told. By a short path: now.
+-- ARGV: the claim of each, followed by the ms of its mark if it is doubtful; how many ms to keep
+--       the keys; `c` in a Cluster, or empty; run id and ms of a quarantine. What is not needed at
+--       the end is left out.
+-- Answers {now, …}: for each, 0: it is gone now; 3: it was not there; or why not; then `silenced`
+-- if a waiter could not be notified. On a short path: now.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -20,7 +20,7 @@ if found and #found > 85 and (not KEYS[2] or #ARGV == 5 and not KEYS[3]) then
     if stale then kept_until = needed + keep_us / 8 end
     found = 'h\1\0' .. string.sub(found, 4, 16) .. struct.pack('>I8I8', kept_until, number)
     if redis.pcall('HSET', KEYS[1], 's', found) ~= 0 then
-      call('HDEL', KEYS[1], '-') -- Once a script has written, no write of it is short of memory.
+      call('HDEL', KEYS[1], '-') -- Once a script has written, its writes do not run out of memory.
       call('HSET', KEYS[1], 's', found)
     end
     if stale then call('PEXPIRE', KEYS[1], math.ceil((kept_until - now) / 1000)) end
@@ -28,7 +28,7 @@ if found and #found > 85 and (not KEYS[2] or #ARGV == 5 and not KEYS[3]) then
   end
 end
 
--- The handover: all of it goes from one to the next, who listens.
+-- The handover: the whole lock goes to the next in line, which listens.
 if found and #found > 169 and #ARGV == 2 then
   local begins, kind, capacity, delay_until, kept_until, number, taken, holders, marks, sweep_at,
     sweep_marks_at, _, line, last, _, _, expires, claim =

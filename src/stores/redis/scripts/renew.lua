@@ -1,7 +1,7 @@
 -- KEYS: locks; then the marker, if there is a guard.
--- ARGV: claim, weight and ttl (ms) of each; run id and ms of a quarantine, if there is a guard; for
---       how many ms the keys are kept; flags (g: guard, c: Cluster).
--- Answers {now, number, ttl, …}: two of each; one that was refused: 0, why.
+-- ARGV: claim, weight and ttl (ms) of each; run id and ms of a quarantine, if there is a guard; how
+--       many ms to keep the keys; flags (g: guard, c: Cluster).
+-- Answers {now, number, ttl, …}: a pair for each; if refused: 0, why.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -10,7 +10,7 @@ local count = #KEYS - (guarded and 1 or 0)
 local keep_us = ARGV[#ARGV - 1] * 1000
 local answers, rest = { now }, nil
 
--- The short path: whoever has all of it, and nobody waits.
+-- The short path: the claim has the whole lock, and nobody waits.
 for i = 1, count do
   local text = redis.pcall('HGET', KEYS[i], 's')
   local ttl, done = tonumber(ARGV[3 * i]), false

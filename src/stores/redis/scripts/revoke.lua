@@ -1,7 +1,7 @@
 -- KEYS: the lock; the marker, if there is a guard.
--- ARGV: flags (n: now, else at their next renewal; c: Cluster); for how many ms the key is kept; run
---       id and length of a quarantine.
--- Answers {0, now}: its holders were told; {3, now, why}: there are none; {2, now, why}.
+-- ARGV: flags (n: now, else at their next renewal; c: Cluster); how many ms to keep the key; run id
+--       and ms of a quarantine.
+-- Answers {0, now}: notified its holders; {3, now, why}: there are none; {2, now, why}: no.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]

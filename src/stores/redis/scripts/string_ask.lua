@@ -1,8 +1,8 @@
 -- dialect=string: a plain key `SET name value NX PX ttl`, as other libraries use it. No line, no
 -- number; the value is the claim and is shown to nobody.
 -- KEYS: the name; the marker, if there is a guard.
--- ARGV: value, ttl; run id and length of a quarantine; the value of a claim that this one replaces.
--- Answers as ask does.
+-- ARGV: value, ttl; run id and ms of a quarantine; the value of a claim that this one replaces.
+-- Answers like ask.lua.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]

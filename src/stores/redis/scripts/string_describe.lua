@@ -1,4 +1,4 @@
--- dialect=string. KEYS: the name. Answers as describe does.
+-- dialect=string. KEYS: the name. Answers like describe.lua.
 local call = redis.call
 local time = call('TIME')
 local answer = { time[1] * 1000000 + time[2] }

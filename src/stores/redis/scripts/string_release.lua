@@ -1,4 +1,4 @@
--- dialect=string. KEYS: names. ARGV: the value of each. Answers as release does.
+-- dialect=string. KEYS: names. ARGV: the value of each. Answers like release.lua.
 local call = redis.call
 local time = call('TIME')
 local answers = { time[1] * 1000000 + time[2] }

@@ -1,4 +1,4 @@
--- dialect=string. KEYS: names. ARGV: value and ttl of each. Answers as renew does.
+-- dialect=string. KEYS: names. ARGV: value and ttl of each. Answers like renew.lua.
 local call = redis.call
 local time = call('TIME')
 local answers = { time[1] * 1000000 + time[2] }

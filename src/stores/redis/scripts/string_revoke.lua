@@ -1,4 +1,4 @@
--- dialect=string. KEYS: the name. Answers as revoke does; its holder notices by renewing.
+-- dialect=string. KEYS: the name. Answers like revoke.lua; its holder notices when it renews.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
