@@ -1,6 +1,6 @@
-// wait_replicas: each batch of commands is followed by one WAIT, and what they said counts when
-// that has counted enough replicas. Should it not, they are `unknown`: they were done, and may be
-// undone by a failover.
+// wait_replicas: one WAIT follows each batch of commands, and their answers count only if it
+// reports enough replicas. Otherwise the answers become `unknown`: the commands were executed, but
+// a failover may undo them.
 #include <algorithm>
 #include <new>
 
@@ -10,10 +10,10 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr Millis wait_at_most{500};  // whoever comes later has to wait for it, too
+constexpr Millis wait_at_most{500};  // later commands have to wait for it too
 
-// Of those that were connected to the master when it was greeted, and never none: a majority is one
-// of all servers, the master counted among them.
+// `majority` and `all` count the replicas that the master had at its greeting; the result is at
+// least 1. A majority is one of all servers, including the master.
 int replicas_needed(const Options& options, const Server& server) {
   switch (options.wait_replicas) {
     case Options::majority: return std::max(1, (server.replicas + 1) / 2);
@@ -49,7 +49,7 @@ void Link::await_replicas(TaskPtr task) noexcept try {
   listener_.finished(std::move(task));
 }
 
-// It has no deadline: those whose answers depend on it have, and its own answer is never skipped.
+// The WAIT has no deadline, so its reply is never skipped; the tasks that depend on it have theirs.
 void Link::ask_replicas(BootTime now) {
   const auto half = std::chrono::duration_cast<Millis>((deadline_ - now) / 2);
   send_off(std::make_unique<Acknowledgement>(*this, std::clamp(half, Millis(1), wait_at_most)),
@@ -57,7 +57,7 @@ void Link::ask_replicas(BootTime now) {
   unproven_out_ = false;
 }
 
-// The answers to what was said before the WAIT have come before its own.
+// Replies come in order, so all tasks before the WAIT have their answers by now.
 void Link::acknowledged(std::int64_t count, int needed) {
   if (count < needed)
     return unacknowledged(

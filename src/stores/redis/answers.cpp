@@ -1,4 +1,4 @@
-// What the replies of our scripts mean; wording.hpp says how they are read.
+// Turns the replies of our scripts into answers; wording.hpp declares these functions.
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -11,9 +11,9 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr std::int64_t most_exact = std::int64_t{1} << 53;  // of a number that Lua made
+constexpr std::int64_t most_exact = std::int64_t{1} << 53;  // Lua rounds larger numbers
 
-// Reads the items of a reply in their order; one that is not as expected spoils it all.
+// Reads the items of a reply in order. One unexpected item spoils the whole reply.
 class Items {
  public:
   explicit Items(const Reply& reply) : items_(reply.items) {
@@ -35,7 +35,7 @@ class Items {
     if (item.type != Reply::Type::bulk) good_ = false;
     return good_ ? item.text : std::string_view();
   }
-  // Whole, decimal and nothing else.
+  // The whole text must be one decimal number.
   template <class Number>
   Number decimal() {
     const std::string_view digits = text();
@@ -54,7 +54,7 @@ class Items {
   Reply::Type peek() const noexcept { return more() ? items_[at_].type : Reply::Type::nil; }
   bool more() const noexcept { return at_ < items_.size(); }
   void spoil() noexcept { good_ = false; }
-  bool good() const noexcept { return good_ && !more(); }  // all was read, and as expected
+  bool good() const noexcept { return good_ && !more(); }  // all was read, and all as expected
 
  private:
   std::span<const Reply> items_;
@@ -99,7 +99,7 @@ struct Why {
   Said said;
   Errc errc;
   std::string_view text;
-  std::string_view reason{};  // if it is another than the word
+  std::string_view reason{};  // if it differs from the word
 };
 constexpr Why whys[] = {
     {"held", Said::no, Errc::busy, "another holds it"},
@@ -125,7 +125,7 @@ constexpr Why whys[] = {
     {"nobody", Said::gone, Errc::lost, "nobody holds it", "not_held"},
 };
 
-// Why an answer is no or gone, with what follows that word, which is given back.
+// Reads why an answer is no or gone, and the items that belong to that word; returns the word.
 std::string_view read_why(Items& items, std::string_view name, Answer& answer) {
   const std::string_view word = items.text();
   for (const Why& why : whys) {
@@ -150,15 +150,15 @@ std::string_view read_why(Items& items, std::string_view name, Answer& answer) {
   return {};
 }
 
-// The same, of a claim that was granted: where the key is another's, it is not there any more. In a
-// newer layout it may be.
+// The same for a claim that was granted. If the key is foreign, the claim is gone; if the key has a
+// newer layout, the claim may still be there.
 void read_loss(Items& items, Answer& answer) {
   if (read_why(items, {}, answer) != "foreign") return;
   answer.said = Said::gone;
   answer.problem.errc = Errc::lost;
 }
 
-// Five numbers as the script wrote them: delay_until, kept_until, number, since, expires.
+// Five numbers as ask.lua packs them: delay_until, kept_until, number, since, expires.
 Answer read_grant(std::string_view bytes) {
   if (bytes.size() != 40) return garbled();
   const auto number_at = [&](std::size_t at) {
@@ -203,7 +203,7 @@ Answer read_answer(const Reply& reply, std::string_view name, bool is_ask) {
   return items.good() ? answer : garbled();
 }
 
-// The answers of a batch: the time, then what `read` makes of each.
+// The answers of a batch: the server's time, then for each answer what `read` takes.
 template <class Read>
 void read_batch(Items& items, std::span<Answer> answers, Read&& read) {
   const std::int64_t now_us = items.integer();

@@ -1,4 +1,4 @@
-// Cells as tasks.
+// Tasks for the operations on cells.
 #include <new>
 
 #include "stores/redis/store.hpp"
@@ -32,7 +32,7 @@ class CellTask final : public Task {
   void deliver(TaskPtr) noexcept override { call_.done(std::move(cell_)); }
 
  private:
-  const Question question_;  // what it points to lives until the answer
+  const Question question_;  // what it points to stays alive until the answer
   Pending<Cell>& call_;
   Cell cell_;
 };

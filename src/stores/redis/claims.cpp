@@ -1,4 +1,4 @@
-// Claims as tasks.
+// Tasks for the operations on claims.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -67,13 +67,13 @@ class AskTask : public AnswerTask {
   }
 
  private:
-  const Ask ask_;  // what it points to lives until the answer
+  const Ask ask_;  // what it points to stays alive until the answer
   bool in_line_ = false;
-  bool passed_ = false;  // was sent on to stand in line, or tried to
+  bool passed_ = false;  // stand_in_line() was called, and is not called again
 };
 
-// An ask for correctness: on each connection the server is surveyed first. Only that it is fit is
-// remembered, so that who mends its configuration is heard at once.
+// An ask for correctness surveys the server first, once per connection. The store remembers only a
+// good result, so that a corrected configuration counts at once.
 class CarefulAsk final : public AskTask {
  public:
   using AskTask::AskTask;
@@ -112,7 +112,7 @@ class CarefulAsk final : public AskTask {
   }
 
   Survey survey_;
-  bool surveys_ = false;  // what is under way is a question of the survey
+  bool surveys_ = false;  // the command under way is part of the survey
 };
 
 class RevokeTask final : public AnswerTask {
@@ -139,15 +139,15 @@ void write_batch(std::string& out, std::span<const Drop> drops, const Task& task
   write_release(out, drops, setting, link.server().run_id, task.by_text);
 }
 
-// Whether one key of several may be the reason for it.
+// True if a single key of the batch may be the cause.
 bool concerns_one_key(const Problem& problem) noexcept {
   return problem.reason == "permission" || problem.reason == "foreign" ||
          problem.reason == "server_error" || problem.reason == "protocol";
 }
 
-// One call, in parts: a script takes no more than so many, and in a Cluster only those of one slot.
-// One key must not cost the others their leases. So a part that the server refuses is halved until
-// the key that it refuses is alone.
+// One call, sent in parts: a script takes at most most_in_batch keys, in a Cluster all of one slot.
+// One bad key must not cost the others their leases, so a part that the server refuses is halved
+// until that key is alone.
 template <class Item>
 class Batch : public std::enable_shared_from_this<Batch<Item>> {
  public:
@@ -156,7 +156,7 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
     if (store.setting().cluster && items.size() > 1) sort_by_slot();
   }
 
-  // Memory for all parts first: either all are sent, or none.
+  // Allocates all parts before it sends the first, so that all are sent or none.
   void send() {
     TaskQueue parts;
     for (std::size_t first = 0; first < items_.size();) {
@@ -199,7 +199,7 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
           if ((repeated || is_half_) && answer.problem.reason == "not_held")
             answer.said = Said::yes;
       }
-      halve_ = items_.size() > 1 && answers_[0].said == Said::unknown;  // it is not understood
+      halve_ = items_.size() > 1 && answers_[0].said == Said::unknown;  // the reply is garbled
     }
     void refused(const Problem& problem) noexcept override {
       refuse(Said::no, problem);
@@ -219,20 +219,20 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
    private:
     const std::shared_ptr<Batch> batch_;
     const std::size_t first_;
-    const bool is_half_;  // what it finds may be the doing of the whole
+    const bool is_half_;  // the part it comes from may have had effects
     const std::span<const Item> items_;
     const std::span<Answer> answers_;
     bool halve_ = false;
   };
 
-  // False: there is no time left, or no memory, so the answers stand.
+  // False if no time or no memory is left; then the answers stand.
   bool halve(std::size_t first, std::size_t size, std::uint16_t slot) noexcept try {
     if (BootClock::now() >= call_.deadline) return false;
     const std::size_t half = size / 2;
     TaskPtr halves[] = {
         std::make_unique<Part>(this->shared_from_this(), first, half, slot, true),
         std::make_unique<Part>(this->shared_from_this(), first + half, size - half, slot, true)};
-    ++left_;  // two in place of one
+    ++left_;  // two parts replace one
     for (TaskPtr& each : halves) store_.send(std::move(each));
     return true;
   } catch (const std::bad_alloc&) {
@@ -261,7 +261,7 @@ class Batch : public std::enable_shared_from_this<Batch<Item>> {
   std::vector<Answer> answers_;
   Pending<std::span<Answer>>& call_;
   std::atomic<std::size_t> left_{0};
-  std::vector<std::size_t> order_;  // in a Cluster: where the sorted ones were
+  std::vector<std::size_t> order_;  // in a Cluster: where each sorted item was
   std::vector<Item> sorted_;
   std::vector<Answer> in_order_;
 };

@@ -1,7 +1,7 @@
 // A Cluster: every name belongs to one of 16384 slots, and every slot to a master.
 //
-// Any node tells who has which slot; that is asked for at first, and again in the background
-// whenever a node says that it has changed, or is gone. MOVED and ASK are followed at once.
+// Any node can report this map. The router asks for it at first, and again in the background
+// whenever a node reports a change or disconnects. It follows MOVED and ASK at once.
 #include <algorithm>
 #include <bitset>
 #include <new>
@@ -15,7 +15,7 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr Millis between_maps{250};  // at least
+constexpr Millis between_maps{250};  // least pause after a map
 constexpr Millis touch_within{5000};
 constexpr std::uint16_t nobody = 0xffff;
 
@@ -49,15 +49,15 @@ class Cluster final : public Router {
   struct Member {
     Member(const net::Place& place, const Routing& routing) : node(place, routing) {}
     Node node;
-    bool can_tell() const noexcept { return in_url || named; }  // which nodes there are
+    bool can_tell() const noexcept { return in_url || named; }  // the map
     std::string run_id;
     bool in_url = false;
-    bool named = false;   // by the map, or by a node since then
+    bool named = false;   // by the last map, or by a node since
     bool master = false;  // has slots
   };
 
   Member* known_at(const net::Place& place) noexcept;
-  Member* node_at(const net::Place& place);  // null: there are too many
+  Member* node_at(const net::Place& place);  // null: too many nodes
   void forget_unnamed() noexcept;
   Member* member_of(const Link& link) noexcept;
   std::uint16_t index_of(const Member& member) const noexcept;
@@ -69,16 +69,16 @@ class Cluster final : public Router {
   void touch(std::uint16_t slot, BootTime now) noexcept;
 
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<std::uint16_t> owners_;  // of each slot: an index of members_
-  std::bitset<slots> used_;            // with the guard: by us
-  bool known_ = false;                 // there was a map
+  std::vector<std::uint16_t> owners_;  // for each slot: an index into members_
+  std::bitset<slots> used_;            // with the guard: slots that this store used
+  bool known_ = false;                 // a map was read
   bool map_wanted_ = false;
   bool mapping_ = false;
   BootTime map_at_{};
-  std::size_t turn_ = 0;      // who is asked for the map
-  std::size_t failures_ = 0;  // in a row …
-  std::size_t denials_ = 0;   // … of which were errors of the server
-  std::size_t listens_ = 0;   // to whom
+  std::size_t turn_ = 0;      // the member to ask for the map
+  std::size_t failures_ = 0;  // in a row
+  std::size_t denials_ = 0;   // how many of them were error replies
+  std::size_t listens_ = 0;   // the member whose messages we read
 };
 
 class Cluster::MapTask final : public Task {
@@ -102,7 +102,7 @@ class Cluster::MapTask final : public Task {
   const net::Place& asked_;
 };
 
-// Looks at the marker of the guard, so that a quarantine begins now and not with the next ask.
+// Checks the guard's marker, so that a quarantine begins now and not with the next ask.
 class Cluster::Touch final : public Task {
  public:
   Touch(const Setting& setting, std::uint16_t of, BootTime now) : setting_(setting) {
@@ -154,7 +154,7 @@ void Cluster::each(const std::function<TaskPtr()>& make, BootTime now) {
   }
 }
 
-// Whoever is connected, but for the last; else anybody.
+// Prefers masters that are connected; among equals, the current one comes last.
 const net::Place* Cluster::messages() noexcept {
   if (!known_) return nullptr;
   for (const bool picky : {true, false}) {
@@ -214,8 +214,8 @@ Cluster::Member* Cluster::known_at(const net::Place& place) noexcept {
   return nullptr;
 }
 
-// Nodes may get other addresses again and again. One that is not named any more is closed when it
-// is idle, and the next new address takes its place.
+// Nodes may change their addresses again and again. Closes idle members that are no longer named;
+// node_at() reuses them for new addresses.
 void Cluster::forget_unnamed() noexcept {
   for (const auto& member : members_)
     if (!member->can_tell() && member->node.idle())
@@ -235,7 +235,7 @@ Cluster::Member* Cluster::node_at(const net::Place& place) {
     return member.get();
   }
   if (members_.size() >= most_nodes) return nullptr;
-  members_.reserve(members_.size() + 1);  // the exchange has its links from when it is made
+  members_.reserve(members_.size() + 1);  // the exchange keeps a pointer to its links
   members_.push_back(std::make_unique<Member>(place, routing_));
   members_.back()->named = true;
   return members_.back().get();
@@ -256,7 +256,7 @@ void Cluster::want_map() noexcept {
   if (!std::exchange(map_wanted_, true)) routing_.exchange.changed();
 }
 
-// Whoever is connected; else anybody.
+// Prefers a node that is connected.
 void Cluster::ask_for_map(BootTime now) {
   const auto next = [&](bool picky) {
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -307,7 +307,7 @@ void Cluster::told(const Reply& reply, const net::Place& by, BootTime now) {
   for (const std::uint16_t owner : owners)
     if (owner != nobody) members_[owner]->master = true;
   forget_unnamed();
-  // A server that left the Cluster is not told any more what is published in it.
+  // A server that left the Cluster no longer receives what is published in it.
   if (!members_[listens_]->named) routing_.listener.moved();
   mapping_ = map_wanted_ = false;
   failures_ = denials_ = 0;
@@ -325,8 +325,8 @@ void Cluster::set_owner(std::uint16_t slot, std::uint16_t owner, BootTime now) {
 }
 
 // ── the guard ────────────────────────────────────────────────────────────────────────────────────
-// A node that took over a slot, or came back, may have forgotten. All quarantines begin together,
-// or each name would have to sit through one when it is used next.
+// A node that took over a slot, or came back, may have forgotten locks. Touching its used slots at
+// once lets their quarantines begin together, and not one by one at the next use of each name.
 
 void Cluster::opened(Link& link, BootTime now) noexcept try {
   Member* const member = member_of(link);

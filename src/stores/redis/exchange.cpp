@@ -15,7 +15,7 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr Millis without_bell{10};  // there is no descriptor to be had: look again after that
+constexpr Millis without_bell{10};  // if no descriptor is left for a bell: look again after this
 
 void ring(int bell) noexcept {
   const std::uint64_t one = 1;
@@ -27,7 +27,7 @@ void silence(int bell) noexcept {
   [[maybe_unused]] const auto read = ::read(bell, &count, sizeof count);
 }
 
-// Of a thread that is gone it wakes nobody, or somebody for nothing.
+// If that thread has gone, this wakes nobody, or another thread for nothing.
 void wake_sleeper(std::atomic<std::uint32_t>& signalled) noexcept {
   ::syscall(SYS_futex, &signalled, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
@@ -38,7 +38,7 @@ struct Exchange::Helper : core::Link<OfExchange> {
   const Call* call;
   Role role;
   int wake;
-  int bell = -1;  // it polls this, or sleeps on `signalled`
+  int bell = -1;  // polled beside `wake`; without `wake` the thread sleeps on `signalled`
   std::atomic<std::uint32_t> signalled{0};
 
   void signal() noexcept {
@@ -50,7 +50,7 @@ struct Exchange::Helper : core::Link<OfExchange> {
     }
   }
 
-  // False: `wake` is readable.
+  // False if `wake` is readable.
   bool sleep(BootTime until) noexcept {
     if (wake >= 0) {
       if (bell < 0) until = std::min(until, BootClock::now() + without_bell);
@@ -99,8 +99,8 @@ void Exchange::help(const Call* call, BootTime until, int wake) noexcept try {
   for (;;) {
     const BootTime now = flush(lock);
     const bool delivered = deliver(lock);
-    if (unsent_) flush(lock);  // an answer led to the next command, maybe another's
-    if (call ? call->finished() : delivered) break;  // who waits for messages looks what they were
+    if (unsent_) flush(lock);  // an answer may have led to a new command, maybe of another thread
+    if (call ? call->finished() : delivered) break;  // the caller looks at the messages
     if (now >= until) break;
     if (!(reading_[role].taken ? park(lock, me, until) : read(lock, role, until, wake))) break;
     if (call && call->finished()) break;  // another thread delivered it
@@ -109,10 +109,10 @@ void Exchange::help(const Call* call, BootTime until, int wake) noexcept try {
   if (unsent_) flush(lock);
   pass_on(role);
 } catch (const std::bad_alloc&) {
-  // What could not be read now is read by the next; what could not be sent meets its deadline.
+  // The next helper reads what is still unread; what is still unsent meets its deadline.
 }
 
-// Nothing is held while the answers are handed over: they wake others, and may end us.
+// Unlocks while it delivers, because an answer wakes other threads and may start another call.
 bool Exchange::deliver(Lock& lock) noexcept {
   const bool any = !finished_.empty();
   while (!finished_.empty()) {
@@ -128,8 +128,8 @@ bool Exchange::deliver(Lock& lock) noexcept {
   return any;
 }
 
-// A parked thread stands behind its call, so the call is still there. They are woken without the
-// mutex, which is the first thing they want.
+// A parked thread waits for its call, so the call still exists. Wakes them without the mutex,
+// because it is the first thing that they lock.
 void Exchange::wake_finished(Lock& lock) noexcept {
   std::array<std::atomic<std::uint32_t>*, 64> sleepers;
   std::size_t count = 0;
@@ -205,8 +205,8 @@ bool Exchange::concerns(Role role, const Link& link) const noexcept {
   return link.use() == Link::Use::messages || (link.unattended() && !reading_[commands].taken);
 }
 
-// The one connection there is to read from, if a thread may well sit in it until its patience ends:
-// that saves the poll. Meanwhile it does not hear a kick.
+// The only connection to read from, if this thread may block in it until its patience ends. That
+// saves the poll, but meanwhile the thread does not notice a kick.
 Link* Exchange::lone_link(Role role, BootTime until, int wake) const noexcept {
   if (role != commands || wake >= 0 || until - BootClock::now() < Link::patience / 2)
     return nullptr;

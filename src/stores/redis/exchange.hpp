@@ -1,12 +1,12 @@
-// stores/redis/exchange.hpp: where the threads of a store meet to carry each other's bytes.
+// stores/redis/exchange.hpp: where the threads of a store carry each other's bytes (decision 0007).
 //
-// Whoever is in help() writes for all and, if nobody else does, reads for all. A thread has the
-// role of the reader only while it polls and receives: it gives it up before it delivers, and when
-// it leaves it wakes one of those who wait, to take it over. Alone, that is one write, one poll and
-// one read with no thread in between; under load many commands share them.
+// Any thread in help() writes for all and, if nobody reads, reads for all. A thread is the reader
+// only while it polls and receives: it gives up the role before it delivers, and when it leaves it
+// wakes a parked thread to take over. A lone caller costs one write and one blocking read (a poll
+// as well, if it has to watch more than one connection); under load, many commands share them.
 //
-// There are two such roles: callers read what answers their commands, waiters (and the hand) read
-// messages. Who reads commands looks after the messages as well while nobody else does.
+// There are two reader roles: callers read the replies to commands; waiters and the store thread
+// read messages. While nobody reads messages, the reader of commands reads them too.
 #pragma once
 
 #include <poll.h>
@@ -22,7 +22,7 @@ namespace holdfast::stores::redis {
 
 struct OfExchange;
 
-// Has something to do when its time has come. Called with the exchange's mutex held.
+// Has something to do at a given time. Both calls require the exchange's mutex.
 class Timed {
  public:
   virtual void tick(BootTime now) = 0;
@@ -34,7 +34,7 @@ class Timed {
 
 class Exchange {
  public:
-  bool make() noexcept;  // before its first use; false: no descriptor to be had
+  bool make() noexcept;  // before its first use; false: no descriptor is left
   std::mutex& mutex() noexcept { return mutex_; }
 
   // ── with the mutex held ──
@@ -42,10 +42,10 @@ class Exchange {
   void attend(Timed& timed) noexcept { timed_ = &timed; }
   void submit(Link& link, TaskPtr&& task, BootTime now);
   void finished(TaskPtr task) noexcept { finished_.push(std::move(task)); }
-  std::size_t connections() const noexcept;  // that stand
-  void changed() noexcept;                   // who polls looks again what there is to poll for
+  std::size_t connections() const noexcept;  // that are ready
+  void changed() noexcept;                   // makes the readers look again at what to poll
 
-  // ── without ──
+  // ── without the mutex ──
   void help(const Call* call, BootTime until, int wake) noexcept;
 
  private:
@@ -61,15 +61,15 @@ class Exchange {
     bool kicked = false;
     Descriptor kick;  // an eventfd in the reader's poll
     std::vector<pollfd> polled;
-    std::vector<Polled> links;  // in the order of `polled`, behind kick and wake
+    std::vector<Polled> links;  // in the order of `polled`, after kick and wake
   };
   using Lock = std::unique_lock<std::mutex>;
 
-  bool deliver(Lock& lock) noexcept;  // false: there was nothing
-  BootTime flush(Lock& lock);         // whose deadline is over by then was answered
+  bool deliver(Lock& lock) noexcept;  // false: nothing to deliver
+  BootTime flush(Lock& lock);         // returns its time: tasks expired by then are answered
   bool read(Lock& lock, Role role, BootTime until, int wake);  // false: `wake` is readable
   Descriptor take_bell() noexcept;
-  bool park(Lock& lock, Helper& me, BootTime until);  // the same
+  bool park(Lock& lock, Helper& me, BootTime until);  // false: `wake` is readable
   void wake_finished(Lock& lock) noexcept;
   void pass_on(Role role) noexcept;
   Link* lone_link(Role role, BootTime until, int wake) const noexcept;
@@ -83,7 +83,7 @@ class Exchange {
   bool unsent_ = false;  // something was submitted since the last flush
   Reading reading_[2];
   core::List<Helper, OfExchange> parked_;
-  std::vector<Descriptor> bells_;  // of those who poll while they are parked, to be used again
+  std::vector<Descriptor> bells_;  // reused by threads that poll while they are parked
 };
 
 }  // namespace holdfast::stores::redis

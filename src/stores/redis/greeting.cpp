@@ -1,4 +1,4 @@
-// How a connection begins: who we are, and what the server tells of itself.
+// How a connection begins: what we send, and what the server says about itself.
 #include <charconv>
 
 #include "stores/redis/link.hpp"
@@ -22,7 +22,7 @@ void Server::read(std::string_view info) {
     std::from_chars(count.data(), count.data() + count.size(), replicas);
 }
 
-// Everything that makes a connection ready, said at once: one round trip.
+// Sends everything that makes a connection ready at once: one round trip.
 void Link::greet() {
   state_ = State::greeting;
   const auto say = [&](Greeting what, std::initializer_list<std::string_view> words) {
@@ -44,7 +44,7 @@ void Link::greet() {
       say(Greeting::script, {"SCRIPT", "LOAD", script->text});
     say(Greeting::info, {"INFO", "server"});
     say(Greeting::info, {"INFO", "replication"});
-  } else if (use_ == Use::spare) {  // in haste: no scripts, for the server has them
+  } else if (use_ == Use::spare) {  // in a hurry: no scripts, because the server has them
     if (options_.database != 0)
       say(Greeting::select, {"SELECT", std::to_string(options_.database)});
     if (options_.setting.guard) say(Greeting::info, {"INFO", "server"});
@@ -56,7 +56,7 @@ void Link::greeted(const Reply& reply) {
   const Greeting what = greetings_.front();
   greetings_.pop_front();
   if (reply.is_error()) {
-    // Without these two it works as well; a user without the right to the others gets no further.
+    // A user may lack the right to these two; the connection works without them.
     const bool needed = what != Greeting::name && what != Greeting::script;
     Problem problem = what == Greeting::auth ? login_problem_of(reply) : problem_of(reply);
     if (needed || problem.errc != Errc::denied || problem.reason == "authentication")
@@ -71,7 +71,7 @@ void Link::be_ready() {
   state_ = State::ready;
   phase_until_ = BootTime::max();
   failures_ = 0;
-  if (use_ == Use::spare) {  // what is answered to that is not awaited
+  if (use_ == Use::spare) {  // nothing waits for the reply
     Request(out_, 3) << "CLIENT"
                      << "SETNAME" << options_.client_name;
     sent_.emplace_back();

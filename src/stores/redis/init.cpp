@@ -1,8 +1,8 @@
-// What `init` does. A store needs nothing before its first use, because the scripts come with the
-// first connection: it is only looked whether it serves. Init::as_new marks the servers for the
-// amnesia guard: after FLUSHALL or an empty restart a marker would let a second holder in, so it is
-// refused while anything tells of a holder: another connection of holdfast, or a lock. Only masters
-// are looked at, for whoever holds a lock renews it at its master.
+// What `init` does. A store needs nothing before its first use, because each connection loads the
+// scripts; so plain init only checks that the servers answer. Init::as_new marks the servers for
+// the amnesia guard. After FLUSHALL or an empty restart, a marker would let a second holder in, so
+// Init::as_new is refused while anything hints at a holder: another holdfast connection, or a lock.
+// It checks only masters, because a holder renews its lock at the master.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -16,7 +16,7 @@
 namespace holdfast::stores::redis {
 namespace {
 
-// Goes on with what was answered, and ends.
+// Passes the answer to `next` and deletes itself.
 template <class R, class Next>
 class Continuation final : public Pending<R> {
  public:
@@ -76,7 +76,7 @@ class Connections final : public Part<Round> {
   void refuse(Said, const Problem& problem) noexcept override;
 };
 
-// One line each: "id=7 addr=127.0.0.1:40012 … name=holdfast-… …".
+// One line per connection: "id=7 addr=127.0.0.1:40012 … name=holdfast-… …".
 std::string_view field(std::string_view line, std::string_view word) {
   const std::size_t at = line.find(word);
   if (at == line.npos) return {};
@@ -114,7 +114,7 @@ void Connections::refuse(Said, const Problem& problem) noexcept try {
 
 // ── the guard's markers ──────────────────────────────────────────────────────────────────────────
 
-constexpr std::uint32_t most_marks = 256;  // under way at a time
+constexpr std::uint32_t most_marks = 256;  // in flight at once
 
 struct Initiation final : Whole<Answer> {
   Initiation(RedisStore& of, Pending<Answer>& call)
@@ -132,10 +132,10 @@ struct Initiation final : Whole<Answer> {
 
   const std::uint32_t markers;
   std::atomic<std::uint32_t> next{0};
-  Millis quarantine{0};  // the longest that is left anywhere
+  Millis quarantine{0};  // the longest that is left in any slot
 };
 
-// Marks one slot after the other. A marker of a former run is left to begin its quarantine now.
+// Marks one slot after the other. If a slot's marker is of an earlier run, its quarantine begins.
 class Marker final : public Part<Initiation> {
  public:
   using Part::Part;

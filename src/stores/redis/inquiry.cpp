@@ -1,4 +1,4 @@
-// What the store promises, as its servers are run.
+// What the store guarantees, given how its servers are run.
 #include <vector>
 
 #include "stores/redis/parts.hpp"

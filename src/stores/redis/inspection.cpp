@@ -1,5 +1,5 @@
-// What `show --verbose` tells: of each server who it is, whether it knows our scripts and whether a
-// quarantine runs; and how this process is connected.
+// What `show --verbose` prints: for each server its identity, whether it knows our scripts and
+// whether a quarantine runs; and how this process is connected.
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -44,7 +44,7 @@ class Stop final : public Part<Tour> {
   Step step_ = Step::survey;
   Survey survey_;
   std::string place_;
-  std::vector<std::pair<std::string_view, std::string>> facts_;  // told together, at the end
+  std::vector<std::pair<std::string_view, std::string>> facts_;  // reported together, at the end
 };
 
 void Stop::write(std::string& out, const Link& link) {
@@ -120,8 +120,8 @@ void Stop::tell_guard(const Reply& reply) {
                     std::to_string((mark.quarantine.count() + 999) / 1000) + " s");
 }
 
-// Whether this process is told what it waits for, and may tell others. That is tried, as an ask
-// would: at first a mere try, then one that stands in line.
+// Finds out whether this process receives messages and may send them, by doing what an ask does:
+// first a plain try, then one that stands in line.
 class Rehearsed final : public Part<Tour> {
  public:
   using Part::Part;

@@ -20,7 +20,7 @@ std::string key_with(std::string_view name, std::string_view end) {
   return key += end;
 }
 
-// CRC16 as XMODEM has it, which Cluster divides its keys by.
+// CRC16/XMODEM, by which a Cluster assigns keys to slots.
 constexpr std::array<std::uint16_t, 256> crc_table = [] {
   std::array<std::uint16_t, 256> table{};
   for (unsigned i = 0; i < 256; ++i) {
@@ -38,7 +38,7 @@ std::uint16_t crc16(std::string_view bytes) noexcept {
   return static_cast<std::uint16_t>(crc);
 }
 
-// For each slot the smallest number that, written out, falls into it.
+// For each slot, the smallest number whose decimal digits hash into it.
 const std::vector<std::uint32_t>& slot_tags() {
   static const std::vector<std::uint32_t> tags = [] {
     std::vector<std::optional<std::uint32_t>> found(slots);

@@ -16,8 +16,8 @@ namespace {
 
 constexpr Millis connect_within{3000};
 constexpr Millis first_rest{20}, longest_rest{1000};
-constexpr Millis rest_after_denial{3000};  // up to three connections: less than one try a second …
-constexpr Millis spare_after_denial{60'000};  // … beside which this does not count
+constexpr Millis rest_after_denial{3000};     // three connections: less than one try a second
+constexpr Millis spare_after_denial{60'000};  // too rare to count beside those
 
 Millis rest_after(int failures) {
   thread_local std::minstd_rand random(std::random_device{}());
@@ -61,7 +61,7 @@ bool Link::submit(TaskPtr&& task, BootTime now) {
   return true;
 }
 
-// Without memory nothing is changed, and the task stays the caller's.
+// If memory runs out, this changes nothing and the caller keeps the task.
 void Link::send_off(TaskPtr&& task, BootTime now) {
   const std::size_t written = out_.size();
   const std::size_t expected = sent_.size();
@@ -100,7 +100,7 @@ void Link::answered(TaskPtr&& task, const Reply& reply) {
   listener_.finished(std::move(task));
 }
 
-// A task that could not be told its answer is told that there is none.
+// A task whose reply could not be read for lack of memory is answered `unknown`.
 void Link::answer(TaskPtr task, const Reply& reply) try {
   answered(std::move(task), reply);
 } catch (const std::bad_alloc&) {
@@ -157,7 +157,7 @@ void Link::expire(BootTime now) {
   if (silent) give_up({Errc::unavailable, "no_answer", "no answer from " + place});
 }
 
-// Why it is not ready, if nobody says so.
+// Why it is not ready, if no error says so.
 std::string Link::awaited() const {
   const std::string place = net::to_string(place_);
   if (!connected()) return "no connection yet to " + place;
@@ -212,7 +212,7 @@ void Link::dialed(BootTime now) {
   }
 }
 
-// What holds the descriptor is woken by the shutdown and lets go of it; then it is closed.
+// The shutdown wakes threads that use the descriptor; once they let go of it, reap() closes it.
 void Link::close(const Problem& why) noexcept {
   if (state_ == State::closed) return;
   const bool greeted_once = state_ == State::ready;
@@ -284,7 +284,7 @@ void Link::step(BootTime now, short ready, bool received) noexcept {
   if (connected() && (ready & POLLOUT)) blocked_ = false;
   if (received) {
     if (connected()) {
-      if (received_flow_.bytes > 0) heard_at_ = now;  // the patience may have ended without a word
+      if (received_flow_.bytes > 0) heard_at_ = now;  // receive() may have timed out
       guarded([&] { take_in(); });
     }
     receiving_.store(false, std::memory_order_release);

@@ -2,11 +2,11 @@
 //
 //   closed → dialing → securing (TLS) → greeting (AUTH, SELECT, SCRIPT LOAD, …) → ready
 //
-// Tasks wait until it is ready, then travel in order. When it breaks, those that were sent are
-// answered `unknown` and those that were not `no`; the next task dials again, after a rest if the
-// last dialing failed. What is urgent and late is sent once more on a spare link (relief.cpp).
-// Everything is called with the exchange's mutex held, but for send() and receive(), which only
-// move bytes.
+// Tasks wait until it is ready, then travel in order. When it breaks, tasks that were sent are
+// answered `unknown`, the others `no`, except patient ones, which go on waiting. The next task
+// dials again, after a rest if the last dialing failed. An urgent task that is late is sent once
+// more on a spare link (relief.cpp). Everything requires the exchange's mutex, except send() and
+// receive(), which only move bytes.
 #pragma once
 
 #include <atomic>
@@ -27,16 +27,16 @@ namespace holdfast::stores::redis {
 
 class Link;
 
-// Who is told what happens on a link.
+// Is notified of what happens on a link.
 class Listener {
  public:
-  virtual void finished(TaskPtr task) noexcept = 0;  // to be delivered
-  // An error that sends the task elsewhere; true: it was taken over.
+  virtual void finished(TaskPtr task) noexcept = 0;  // delivers it later
+  // An error that sends the task elsewhere. True if the listener took the task over.
   virtual bool redirected(TaskPtr& task, Link& from, const Reply& error) = 0;
-  virtual void pushed(Link& link, const Reply& reply) = 0;  // without having been asked
+  virtual void pushed(Link& link, const Reply& reply) = 0;  // a reply to no request
   virtual void opened(Link& link) noexcept = 0;
   virtual void broke(Link& link) noexcept = 0;
-  virtual void moved() noexcept = 0;  // the server that sends messages is known, or another
+  virtual void moved() noexcept = 0;  // the server that sends messages is now known, or changed
   virtual void added(Link& spare) = 0;
   virtual void submit(Link& to, TaskPtr&& task, BootTime now) = 0;
 
@@ -44,7 +44,7 @@ class Listener {
   ~Listener() = default;
 };
 
-// What the server told of itself when it was greeted.
+// What the server said about itself in the greeting.
 struct Server {
   void read(std::string_view info);
 
@@ -56,11 +56,11 @@ struct Server {
 
 class Link {
  public:
-  static constexpr Millis patience{30};  // of a thread that waits in receive()
+  static constexpr Millis patience{30};  // how long a thread waits in receive()
   static constexpr int most_spares = 4;
 
-  // acknowledged: commands whose answers count when replicas have what they did
-  // spare: copies of commands that are late
+  // acknowledged: commands whose effects count only once replicas have them
+  // spare: copies of late commands
   enum class Use : std::uint8_t { commands, acknowledged, messages, sentinel, spare };
 
   Link(net::Place place, Use use, const Options& options, Listener& listener);
@@ -71,33 +71,33 @@ class Link {
   bool ready() const noexcept { return state_ == State::ready; }
   const Server& server() const noexcept { return server_; }
   const Problem& problem() const noexcept { return problem_; }  // why it broke last
-  Link* relief() const noexcept { return relief_.get(); }       // null: was never needed
-  BootTime heard_at() const noexcept { return heard_at_; }      // or since then nothing was awaited
+  Link* relief() const noexcept { return relief_.get(); }       // null: not needed so far
+  BootTime heard_at() const noexcept { return heard_at_; }      // last bytes, or start of the wait
 
-  // True: somebody who polls must look again what there is to poll for.
+  // True if the readers must look again at what to poll.
   bool submit(TaskPtr&& task, BootTime now);
   void open(BootTime now);  // without a task
   void close(const Problem& why) noexcept;
-  void redirect_waiting(TaskQueue& to) noexcept;  // what was not sent yet
+  void redirect_waiting(TaskQueue& to) noexcept;  // takes what was not sent yet
   bool idle() const noexcept { return waiting_.empty() && sent_.empty(); }
-  bool free() const noexcept;      // closed, with nothing to do, and in nobody's hands
-  void move_to(net::Place place);  // requires that it is free; its spares go along
+  bool free() const noexcept;      // closed, with nothing to do, and used by no thread
+  void move_to(net::Place place);  // requires free(); its spares go along
 
   // ── for the exchange ──
   int descriptor() const noexcept;
   short events() const noexcept;
-  BootTime next() const noexcept;  // something is due then, at the latest
+  BootTime next() const noexcept;  // when tick() is due, at the latest
   bool connected() const noexcept { return state_ >= State::securing; }
   bool unattended() const noexcept { return unattended_ && !idle(); }
   bool dormant() const noexcept { return use_ == Use::spare && reset() && !wanted(); }
   void step(BootTime now, short ready, bool received) noexcept;  // after poll, and maybe receive()
-  void tick(BootTime now) noexcept;                              // what is due
-  void relieve_late(BootTime now) noexcept;                      // what waits in vain
-  bool begin_send(BootTime now);  // true: there is something, and nobody else sends
-  void send() noexcept;           // no mutex
+  void tick(BootTime now) noexcept;                              // does what is due
+  void relieve_late(BootTime now) noexcept;                      // hedges what is late
+  bool begin_send(BootTime now);  // true: there are bytes, and no other thread sends
+  void send() noexcept;           // without the mutex
   void end_send();
-  bool receive(bool wait) noexcept;  // no mutex; false: another thread is at it
-  int polled = 0;                    // threads that have its descriptor in their hands
+  bool receive(bool wait) noexcept;  // without the mutex; false: another thread receives
+  int polled = 0;                    // threads that poll its descriptor or receive
 
  private:
   enum class State : std::uint8_t { closed, dialing, securing, greeting, ready };
@@ -107,11 +107,11 @@ class Link {
 
   void dial(BootTime now);
   void dialed(BootTime now);
-  void take_in();  // what was received
+  void take_in();  // reads what was received
   void read_replies();
   void answer(TaskPtr task, const Reply& reply);
   void answered(TaskPtr&& task, const Reply& reply);
-  // Short of memory the connection is given up: nothing half-understood is used.
+  // Without memory the connection is closed, so that nothing half-read is used.
   template <class Work>
   void guarded(Work&& work) noexcept try {
     work();
@@ -152,35 +152,35 @@ class Link {
 
   State state_ = State::closed;
   std::unique_ptr<net::Dial> dial_;
-  Descriptor socket_;  // closed only when nobody holds it in a poll or a send
+  Descriptor socket_;  // closed only once no thread polls it or sends
   std::unique_ptr<net::Tls> tls_;
   Reader reader_;
   Server server_;
-  std::vector<char> cipher_;  // received and not yet decrypted
+  std::vector<char> cipher_;  // received but not yet decrypted
 
   std::deque<Greeting> greetings_;  // not yet answered
-  std::deque<TaskPtr> waiting_;     // until it is ready; null: was given up
-  std::deque<TaskPtr> sent_;        // in the order of their replies; null: was given up
-  std::deque<TaskPtr> unproven_;    // answered, but not yet by the replicas; null: was given up
-  std::string out_;                 // to be sent …
-  std::string sending_;             // … and being sent, from there on
+  std::deque<TaskPtr> waiting_;     // until it is ready; null: expired
+  std::deque<TaskPtr> sent_;        // in the order of their replies; null: ignore its reply
+  std::deque<TaskPtr> unproven_;    // answered, but not by the replicas; null: expired
+  std::string out_;                 // to be sent
+  std::string sending_;             // being sent, from sent_bytes_ on
   std::size_t sent_bytes_ = 0;
   net::Flow sending_flow_;
   net::Flow received_flow_;
   std::unique_ptr<Link> relief_;
-  int spares_ = 0;  // that may still follow
+  int spares_ = 0;  // how many may still be added
   std::atomic<bool> receiving_{false};
   bool sending_now_ = false;
-  bool blocked_ = false;       // the socket takes no more
-  bool unproven_out_ = false;  // there is something in out_ that replicas must confirm
-  bool unattended_ = false;    // maybe nobody lends a thread for what is under way
+  bool blocked_ = false;       // the socket accepts no more bytes
+  bool unproven_out_ = false;  // out_ contains something that replicas must confirm
+  bool unattended_ = false;    // maybe no thread waits in help() for a task
 
-  BootTime phase_until_ = BootTime::max();  // of dialing, securing, greeting
-  BootTime deadline_ = BootTime::max();     // not later than the first of all tasks
-  BootTime wanted_until_{};                 // a spare one
-  BootTime late_at_ = BootTime::max();      // not later than the first of those that are urgent
-  BootTime heard_at_{};                     // or has nothing to hear since then
-  BootTime rest_until_{};                   // after a failed dialing
+  BootTime phase_until_ = BootTime::max();  // end of dialing, securing or greeting
+  BootTime deadline_ = BootTime::max();     // no later than the first deadline of a task
+  BootTime wanted_until_{};                 // a spare link stays open until then
+  BootTime late_at_ = BootTime::max();      // no later than the first late_at of a task
+  BootTime heard_at_{};                     // see heard_at()
+  BootTime rest_until_{};                   // no dialing before then
   int failures_ = 0;
   Problem problem_;
 };

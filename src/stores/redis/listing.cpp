@@ -1,6 +1,6 @@
-// Who holds what. One name is described by a script. For a list every server is looked through by
-// SCAN, page by page, and each key that was found is described so. A page is done before the next
-// is asked for, so a million keys stream through; only what is held or waits is kept.
+// Who holds what. One script describes one name. A list reads every server by SCAN, page by page,
+// and describes each key that it finds. It finishes a page before it asks for the next, so a
+// million keys stream through; it keeps only holders and waiters.
 #include <atomic>
 #include <unordered_set>
 #include <vector>
@@ -13,9 +13,9 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr std::int64_t page_size = 500;  // about; also how many descriptions are under way
+constexpr std::int64_t page_size = 500;  // roughly; also how many descriptions are in flight
 
-// The name itself is the key; what a glob means by these bytes is not meant.
+// The name is the key, so the characters that are special in a glob are escaped.
 std::string verbatim_pattern(std::string_view prefix) {
   std::string pattern;
   for (const char c : prefix) {
@@ -36,7 +36,7 @@ class Search final : public Whole<Listing> {
     name = key;
     return true;
   }
-  // The deadline of what is sent from now on.
+  // Returns the deadline of what is sent from now on.
   BootTime passed(std::uint64_t keys) noexcept { return looked_at(passed_ += keys); }
   // SCAN may find a key more than once, and so may two nodes while its slot moves.
   void add(std::vector<Holder>&& holders) {
@@ -51,12 +51,12 @@ class Search final : public Whole<Listing> {
   std::atomic<std::uint64_t> passed_{0};
 };
 
-// Goes through one server. It rests while a page of it is described.
+// Scans one server. It rests while the keys of a page are described.
 class Scan final : public Part<Search> {
  public:
   using Part::Part;
   void write(std::string& out, const Link& link) override {
-    if (via != &link) cursor_ = "0";  // another server, another order
+    if (via != &link) cursor_ = "0";  // a cursor is valid on its own server only
     const bool plain = whole_->store.setting().string_dialect;
     Request(out, 8) << "SCAN" << cursor_ << "MATCH" << whole_->pattern << "COUNT" << page_size
                     << "TYPE" << std::string_view(plain ? "string" : "hash");
@@ -82,7 +82,7 @@ class Scan final : public Part<Search> {
   std::vector<std::string> page_;
 };
 
-// Lets the scan go on when the last description has let go of it.
+// Resumes the scan when the last description lets go of the page.
 struct Page {
   explicit Page(TaskPtr of) : scan(std::move(of)) {}
   ~Page() {
@@ -109,8 +109,8 @@ class Description final : public Part<Search> {
   }
 
  private:
-  const std::shared_ptr<Page> page_;  // null: of a name that was asked for
-  const std::string_view name_;       // of the page, or of the caller
+  const std::shared_ptr<Page> page_;  // null: only this name was asked for
+  const std::string_view name_;       // owned by the page or by the caller
 };
 
 void Scan::deliver(TaskPtr self) noexcept {

@@ -114,7 +114,7 @@ class Reading {
   UrlOptions given_;
 };
 
-// One channel an open store. It is no secret: what can be done with it is to wake us for nothing.
+// One channel per open store. It is no secret: others can only use it to wake us for nothing.
 std::string fresh_channel() {
   std::random_device random;
   std::string channel = "hf:to:";
@@ -126,7 +126,7 @@ std::string fresh_channel() {
   return channel;
 }
 
-// As `CLIENT LIST` shows it. The channel makes it this store's own.
+// What `CLIENT LIST` shows. The part from the channel makes it unique to this store.
 std::string client_name(const std::string& channel) {
   char host[65] = {};
   if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';

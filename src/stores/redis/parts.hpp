@@ -1,4 +1,4 @@
-// stores/redis/parts.hpp: one call in several tasks; it is answered when the last of them ends.
+// stores/redis/parts.hpp: a call made of several tasks; the last one to end answers it.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ class Whole {
  public:
   Whole(RedisStore& of, Pending<Result>& call) : store(of), deadline(call.deadline), call_(call) {}
 
-  // The first problem is told, beside what was found nevertheless. The exchange's mutex is held, as
-  // whenever `result` is touched.
+  // Reports the first problem, beside what was found. Requires the exchange's mutex, as every use
+  // of `result` does while parts are under way.
   void fail(const Problem& problem) noexcept try {
     if (!failed_.exchange(true)) result.problem = problem;
   } catch (const std::bad_alloc&) {
@@ -44,7 +44,7 @@ class Whole {
 
  protected:
   ~Whole() = default;
-  virtual void conclude() {}  // all parts have ended
+  virtual void conclude() {}  // runs when all parts have ended
 
  private:
   Pending<Result>& call_;
@@ -52,7 +52,7 @@ class Whole {
   std::atomic<bool> failed_{false};
 };
 
-// A task that is one part of it, as long as it lives.
+// A task that counts as one part for as long as it lives.
 template <class Of>
 class Part : public Task {
  public:
@@ -68,7 +68,7 @@ class Part : public Task {
   const std::shared_ptr<Of> whole_;
 };
 
-// Parts are sent by `send`; the call is not answered before all of them are on their way.
+// `send` sends the parts; the call is not answered before all of them are sent.
 template <class Of, class Send>
 void start(const std::shared_ptr<Of>& whole, Send&& send) noexcept {
   whole->begin();

@@ -1,7 +1,7 @@
-// What is urgent and late: a renewal that a network lost may be lost again and again, and TCP waits
-// longer each time. So a copy of it travels on a spare connection, and a copy of that on the next
-// one, each after an eighth of the time that is left. The first answer counts. Where answers come,
-// nothing is late: a connection keeps their order, so its own is on its way.
+// Hedging of urgent commands. A network may lose a renewal again and again, and TCP waits longer
+// each time. So the link sends a copy on a spare connection, then another on the next one, each
+// after an eighth of the time that is left. The first answer counts. While answers come, nothing is
+// late: a connection keeps their order, so the missing one is on its way.
 #include <poll.h>
 
 #include <algorithm>
@@ -15,31 +15,30 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr Millis spare_for{10'000};  // since somebody needed it
-constexpr Millis first_try{100};     // to connect: TCP itself would try again after a second
-constexpr int first_tries = 4;       // before it takes more time, and more rest
+constexpr Millis spare_for{10'000};  // after its last use
+constexpr Millis first_try{100};     // to connect; TCP itself would retry after a second
+constexpr int first_tries = 4;       // until the time to connect and the rest double
 
 struct Race {
-  TaskPtr task;  // null: it was answered
+  TaskPtr task;  // null: answered
   int runners = 0;
-  bool doubtful = false;  // one of them may have been done, and nobody will tell
+  bool doubtful = false;  // a copy may have been executed, but its answer is lost
 };
 
 class Runner final : public Task {
  public:
   explicit Runner(std::shared_ptr<Race> race) : race_(std::move(race)) { ++race_->runners; }
 
-  // As the task itself, where it is now.
   void start(const Task& task) noexcept {
     deadline = task.deadline;
     slot = task.slot;
     bound = task.bound;
     unattended = task.unattended;
     urgent = repeated = true;
-    patient = true;  // the spare that rests gets it later
+    patient = true;  // waits if the spare link may not dial yet
   }
   void write(std::string& out, const Link& link) override {
-    if (!race_->task) {  // too late: anything that is answered will do
+    if (!race_->task) {  // answered already: any command with a reply will do
       Request(out, 1) << "PING";
       return;
     }
@@ -51,7 +50,7 @@ class Runner final : public Task {
     race_->task->read(reply);
     won_ = std::move(race_->task);
   }
-  // Only the last one tells.
+  // A refusal counts only from the last runner.
   void refuse(Said said, const Problem& problem) noexcept override {
     if (!race_->task) return;
     race_->doubtful = race_->doubtful || said == Said::unknown;
@@ -82,7 +81,7 @@ class Runner final : public Task {
   TaskPtr won_;
 };
 
-// Puts a runner in place of the task, and gives another.
+// Replaces the task by a runner, and returns a second one.
 TaskPtr split(TaskPtr& task) {
   const auto race = std::make_shared<Race>();
   auto one = std::make_unique<Runner>(race), other = std::make_unique<Runner>(race);
@@ -100,7 +99,7 @@ TaskPtr split(TaskPtr& task) {
 
 }  // namespace
 
-// An eighth of its time is more than one way there and back, as a rule.
+// An eighth of its time is usually more than one round trip.
 void Link::watch(Task& task, BootTime now) noexcept {
   if (!task.urgent || spares_ == 0) return;
   task.late_after = (task.deadline - now) / 8;
@@ -108,7 +107,7 @@ void Link::watch(Task& task, BootTime now) noexcept {
   late_at_ = std::min(late_at_, task.late_at);
 }
 
-// A spare one is kept for a while, for the network may stay as it is.
+// Keeps a spare link for a while, because the network may stay bad.
 void Link::prepare(BootTime now) {
   wanted_until_ = now + spare_for;
   open(now);
@@ -140,7 +139,7 @@ void Link::relieve(BootTime late_by, BootTime heard_at) {
   }
 }
 
-// Closes what was silent for too long; what has just come to it shall not suffer for that.
+// Closes a link that was silent for too long, but hedges its urgent tasks first.
 void Link::give_up(const Problem& why) {
   relieve(BootTime::max(), heard_at_);
   close(why);
@@ -155,7 +154,7 @@ void Link::hand_on(TaskPtr& task) {
   try {
     listener_.submit(next, std::move(copy), now);
   } catch (const std::bad_alloc&) {
-    if (copy) copy->refuse(Said::no, {});  // it is not the last
+    if (copy) copy->refuse(Said::no, {});  // not the last runner, so this answers nothing
   }
   if (next.spares_ > 0) next.spare().prepare(now);
 }

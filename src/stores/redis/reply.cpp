@@ -9,16 +9,16 @@
 namespace holdfast::stores::redis {
 namespace {
 
-constexpr std::size_t usual_bytes = std::size_t{16} << 10;  // what a reader starts with
-constexpr std::size_t kept_bytes = std::size_t{256} << 10;  // more is given back after its reply
+constexpr std::size_t usual_bytes = std::size_t{16} << 10;  // the first buffer
+constexpr std::size_t kept_bytes = std::size_t{256} << 10;  // a larger one is freed after its reply
 constexpr std::size_t kept_items = 4096;
 constexpr std::size_t least_room = std::size_t{4} << 10;
 
 constexpr char too_long[] = "a reply of more than 16 MiB";
 constexpr char no_line_end[] = "a line without CR LF at its end";
 
-// Where the items of an inner array lie among the closed ones, kept in its `integer` for as long as
-// they may still move.
+// Where the items of an inner array lie in closed_. The array keeps this in its `integer` while
+// closed_ may still move.
 struct Block {
   std::uint32_t first;
   std::uint32_t count;
@@ -47,7 +47,7 @@ std::span<char> Reader::room() {
   return {buffer_.get() + end_, capacity_ - end_};
 }
 
-// Nothing is under way: the memory is used again from its start, unless it has become large.
+// No reply is under way: the memory is used again from its start, or freed if it has become large.
 void Reader::give_back() noexcept {
   start_ = at_ = end_ = 0;
   if (capacity_ > kept_bytes) {
@@ -60,9 +60,9 @@ void Reader::give_back() noexcept {
   }
 }
 
-// Four times what has come, and never more than one reply may have: what is announced costs
-// nothing, nor does room that is not yet filled. The last step is taken whole, for each of them
-// copies.
+// Grows to four times what has come, and never beyond the largest reply: a length that is only
+// announced costs nothing, nor does room that is not yet filled. The last step goes straight to the
+// limit, because each step copies.
 void Reader::make_room() {
   const std::size_t used = end_ - start_;
   const std::size_t most = most_bytes + least_room;
@@ -225,7 +225,7 @@ bool Reader::is_full() const noexcept {
   return open_.size() - innermost.first == innermost.count;
 }
 
-// Moves the items of a complete inner array out of the way, so that its own neighbours lie
+// Moves the items of a complete inner array to closed_, so that those of the outer one lie
 // together.
 void Reader::close_inner() {
   const Frame inner = frames_[--depth_];

@@ -1,7 +1,7 @@
-// stores/redis/reply.hpp: what the server says (RESP2). Bytes in, replies out; no socket.
+// stores/redis/reply.hpp: replies of the server (RESP2). Bytes in, replies out; no socket.
 //
-// Bounded against a hostile server: what a reply may cost is limited before its bytes have arrived,
-// and whatever is not RESP2 ends the reading for good.
+// Safe with a hostile server: what a reply may cost is limited before its bytes arrive, and the
+// reader stops for good at anything that is not RESP2.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct Reply {
   std::span<const Reply> items{};
 
   bool is_error() const noexcept { return type == Type::error; }
-  // The item at that place, or a nil reply: a hostile array is short.
+  // The item at that place, or a nil reply if the array is too short.
   const Reply& operator[](std::size_t at) const noexcept;
 };
 
@@ -35,18 +35,18 @@ class Reader {
   static constexpr std::size_t most_items = 1 << 18;                // of one reply, nested ones too
   static constexpr std::size_t most_depth = 8;
 
-  // Where the next bytes of the stream go, and how many came. Read on with next() until it wants
-  // more before there is room again: only then is the memory bounded.
+  // Where the next bytes of the stream go, and how many came. Call next() until it returns `more`
+  // before you ask for room again; otherwise the memory is not bounded.
   std::span<char> room();
   void filled(std::size_t bytes) noexcept { end_ += bytes; }
 
   enum class Step : std::uint8_t { reply, more, broken };
   Step next(Reply& reply);
-  const char* why() const noexcept { return why_; }  // broken: one line
+  const char* why() const noexcept { return why_; }  // if broken: one line
 
  private:
-  // Each reads the part that begins at `at` and returns where it ends; nullptr: it is not all there
-  // yet, or why_ says what is wrong with it.
+  // Each reads the part that begins at `at` and returns its end. nullptr: it is incomplete, or why_
+  // says what is wrong with it.
   const char* element(const char* at, Reply& read) noexcept;
   const char* number(const char* at, std::int64_t& value) noexcept;
   const char* line(const char* at, std::string_view& text) noexcept;
@@ -66,26 +66,26 @@ class Reader {
   void move_texts(const char* from, const char* to) noexcept;
   const char* end() const noexcept { return buffer_.get() + end_; }
 
-  // An array whose items are still coming: those that came are the last of open_, from `first` on.
+  // An array whose items are still coming. Those that came are the end of open_, from `first` on.
   struct Frame {
     std::size_t first;
     std::size_t count;
   };
 
-  // The bytes: those of the reply under way are [start_, end_), its first unread one is at_.
+  // The bytes: [start_, end_) came and belong to no returned reply; the first unread one is at_.
   std::unique_ptr<char[]> buffer_;
   std::size_t capacity_ = 0;
   std::size_t start_ = 0;
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  std::size_t scanned_ = 0;  // of an unfinished line at at_: no need to look there again
+  std::size_t scanned_ = 0;  // of an unfinished line: searched for its end already
 
-  // The items: of arrays that are not complete, and of complete ones inside them.
+  // The items: of incomplete arrays, and of complete arrays inside them.
   std::vector<Reply> open_;
   std::vector<Reply> closed_;
   std::array<Frame, most_depth> frames_{};
   std::size_t depth_ = 0;
-  std::size_t declared_ = 0;  // items, all arrays together
+  std::size_t declared_ = 0;  // items that all arrays announced together
 
   const char* why_ = "";
 };

@@ -1,4 +1,4 @@
-// stores/redis/request.hpp: what we say to the server: commands as arrays of length-prefixed bytes.
+// stores/redis/request.hpp: commands to the server, as arrays of length-prefixed bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace holdfast::stores::redis {
 
-// Appends commands to a buffer. The number of arguments is told first, then each in turn.
+// Appends a command to a buffer: first the number of arguments, then each argument.
 class Request {
  public:
   Request(std::string& out, std::size_t arguments);

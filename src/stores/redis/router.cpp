@@ -21,7 +21,7 @@ bool Router::redirected(TaskPtr& task, Link&, const Reply& error, BootTime now) 
     case Refusal::loading:
     case Refusal::try_again: {
       const BootTime due = now + a_while(Millis(20), Millis(100));
-      if (due >= task->deadline) return false;  // told in time: after it nobody listens
+      if (due >= task->deadline) return false;  // refuse it now: later, nobody listens
       rest(std::move(task), due, problem_of(error));
       return true;
     }

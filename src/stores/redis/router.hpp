@@ -1,8 +1,8 @@
-// stores/redis/router.hpp: which server a command goes to. One class a topology.
+// stores/redis/router.hpp: which server a command goes to. One class per topology.
 //
-// A command that cannot be sent now, because nobody knows where to or because the server told us to
-// come again, rests here; if its deadline comes first it is refused, and told why it had to wait.
-// Everything is called with the exchange's mutex held.
+// A command that cannot be sent yet, because its server is unknown or told us to retry, rests here.
+// If its deadline comes first, it is refused with the reason why it had to wait. Everything
+// requires the exchange's mutex.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace holdfast::stores::redis {
 
-// For those that ask where servers are.
+// For questions about where the servers are.
 inline constexpr Millis answer_within{1000};
 inline constexpr std::size_t most_nodes = 1000;  // as many as a Cluster can have
 
@@ -30,15 +30,15 @@ class Router : public Timed {
   virtual ~Router() = default;
 
   virtual void send(TaskPtr&& task, BootTime now) = 0;
-  // One task for each server that has locks, e.g. to look through all keys; one of them at once,
-  // the others maybe when it is known which servers there are.
+  // Sends one task to each server that has locks, for example to scan all keys. Makes the first
+  // task at once, the others perhaps only when the servers are known.
   virtual void each(const std::function<TaskPtr()>& make, BootTime now) = 0;
-  // Where messages are listened to; asked again when that broke: another place, if there is one.
-  // Null while that is not known.
+  // Where to listen for messages; null while unknown. Called again when that connection breaks, and
+  // then gives another place, if there is one.
   virtual const net::Place* messages() noexcept = 0;
 
-  // ── what happens on the links ──
-  // An error that sends the task elsewhere, or again later; true: it was taken over.
+  // ── events of the links ──
+  // An error that sends the task elsewhere, or again later. True if the router took the task over.
   virtual bool redirected(TaskPtr& task, Link& from, const Reply& error, BootTime now);
   virtual void pushed(Link&, const Reply&, BootTime) {}
   virtual void opened(Link&, BootTime) noexcept {}
@@ -54,11 +54,11 @@ class Router : public Timed {
 
   void rest(TaskPtr task, BootTime due, Problem why, Make others = nullptr) noexcept;
   bool rests() const noexcept { return !resting_.empty(); }
-  void wake(BootTime now);                // those that rest until they are woken
-  void tell_resting(const Problem& why);  // the news why they have to
+  void wake(BootTime now);                // sends what rests until_woken
+  void tell_resting(const Problem& why);  // updates the reason why they rest
   void refuse_resting(const Problem& why) noexcept;
   void refuse(TaskPtr task, const Problem& why) noexcept;
-  // A question of its own, which clears `under_way` when it is answered. Without memory it is not.
+  // Sends a question of the router itself; its answer, or a lack of memory, clears `under_way`.
   void ask(bool& under_way, Link& link, TaskPtr question, BootTime now);
   bool followed_too_often(TaskPtr& task, const Reply& error);  // true: it was refused
 
@@ -69,7 +69,7 @@ class Router : public Timed {
     TaskPtr task;
     BootTime due;
     Problem why;
-    Make others;  // it is the first for each server
+    Make others;  // makes the other tasks, if `task` is the first of each()
   };
   void go_on(Rest& rest, BootTime now) noexcept;
 
@@ -77,12 +77,12 @@ class Router : public Timed {
   BootTime next_ = BootTime::max();
 };
 
-// A while to rest, different for everybody, so that not all come again at once.
+// A random time to rest, so that not all clients come back at once.
 Millis a_while(Millis least, Millis most);
 
-// The connections to one server: one for commands, and one more for those that count only when
-// replicas have them, which wait for that. Others point to them, so a server that is forgotten
-// leaves them to the next one.
+// The connections to one server: one for commands, and one more for commands that count only once
+// replicas have them, because waiting for replicas blocks a connection. The exchange points to
+// both, so a node is never destroyed; move_to() reuses it for another server.
 class Node {
  public:
   Node(const net::Place& place, const Routing& routing);
@@ -96,7 +96,7 @@ class Node {
   void send(TaskPtr&& task, BootTime now);
   void close(const Problem& why) noexcept;
   bool idle() const noexcept;
-  bool move_to(const net::Place& place);  // false: it is not closed yet, or not idle
+  bool move_to(const net::Place& place);  // false: not closed yet, or not idle
 
  private:
   const Routing routing_;

@@ -1,4 +1,4 @@
-// stores/redis/scripts.hpp: what runs inside the server: scripts/*.lua, embedded at build.
+// stores/redis/scripts.hpp: the scripts that run inside the server (scripts/*.lua, embedded).
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@ namespace holdfast::stores::redis {
 struct Script {
   std::string_view name;
   std::string_view text;
-  std::string_view sha;  // what EVALSHA calls it: 40 hex digits
+  std::string_view sha;  // its name for EVALSHA: 40 hex digits
 };
 
 extern const Script ask_script;

@@ -1,8 +1,8 @@
 // The master of a name that sentinels watch.
 //
-// They are asked in turn who it is; whoever they name is asked whether it is one, for they may be
-// behind. It is looked for anew when its connection breaks, when it says READONLY, and when a
-// sentinel announces another. Until it is found, commands rest.
+// The router asks the sentinels in turn which server it is, then asks that server, because they may
+// be behind. It searches again when the master's connection breaks, when the master answers
+// READONLY, and when a sentinel announces another. Until it finds the master, commands rest.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -20,7 +20,7 @@ constexpr Millis least_pause{50}, longest_pause{150};  // between two rounds of 
 constexpr Millis watch_pause{1000};
 constexpr std::string_view switched = "+switch-master";
 
-// True: host and port are those of a place.
+// True if host and port make a place.
 bool read_place(std::string_view host, std::string_view port, net::Place& place) {
   const auto end = port.data() + port.size();
   const auto [at, error] = std::from_chars(port.data(), end, place.port);
@@ -67,7 +67,7 @@ class Sentinel final : public Router {
         : asked(place, Link::Use::sentinel, routing.options, routing.listener),
           watched(place, Link::Use::sentinel, routing.options, routing.listener) {}
     Link asked;
-    Link watched;  // a connection that has subscribed can ask no more
+    Link watched;  // a connection that has subscribed cannot ask
     std::string said;
     bool knows_no_such_name = false;
   };
@@ -81,17 +81,17 @@ class Sentinel final : public Router {
   void lose_master(BootTime now) noexcept;
   void watch(BootTime now);
   void watched(bool well, BootTime now);
-  Node* node_at(const net::Place& place);  // null: there are too many
+  Node* node_at(const net::Place& place);  // null: too many nodes
   Witness& witness() { return *witnesses_[turn_]; }
   Problem unknown_master() const;
 
   std::vector<std::unique_ptr<Witness>> witnesses_;
-  std::vector<std::unique_ptr<Node>> nodes_;  // that are or were master, or are said to be
+  std::vector<std::unique_ptr<Node>> nodes_;  // that are, were or are said to be the master
   Node* master_ = nullptr;
-  Node* candidate_ = nullptr;  // is being asked whether it is the master
-  std::size_t turn_ = 0;       // which sentinel is asked
+  Node* candidate_ = nullptr;  // we are asking it whether it is the master
+  std::size_t turn_ = 0;       // the sentinel to ask
   std::size_t failures_ = 0;   // in a row
-  unsigned question_ = 0;      // answers to another are of no interest any more
+  unsigned question_ = 0;      // the latest; answers to older ones are ignored
   bool wanted_ = false;        // somebody has asked for the master
   bool asking_ = false;
   bool watching_ = false;  // or about to
@@ -99,7 +99,7 @@ class Sentinel final : public Router {
   BootTime watch_at_{};
 };
 
-// ── what is asked ────────────────────────────────────────────────────────────────────────────────
+// ── questions ────────────────────────────────────────────────────────────────────────────────────
 
 class Sentinel::Question : public Task {
  public:
@@ -216,7 +216,7 @@ Node* Sentinel::node_at(const net::Place& place) {
   for (const auto& node : nodes_)
     if (node.get() != master_ && node->move_to(place)) return node.get();
   if (nodes_.size() >= most_nodes) return nullptr;
-  nodes_.reserve(nodes_.size() + 1);  // the exchange has its links from when it is made
+  nodes_.reserve(nodes_.size() + 1);  // the exchange keeps a pointer to its links
   return nodes_.emplace_back(std::make_unique<Node>(place, routing_)).get();
 }
 
@@ -233,7 +233,7 @@ Problem Sentinel::unknown_master() const {
   return problem;
 }
 
-// ── what happens ─────────────────────────────────────────────────────────────────────────────────
+// ── events ───────────────────────────────────────────────────────────────────────────────────────
 
 bool Sentinel::redirected(TaskPtr& task, Link& from, const Reply& error, BootTime now) {
   if (refusal_of(error) != Refusal::read_only) return Router::redirected(task, from, error, now);
@@ -261,13 +261,13 @@ void Sentinel::tick(BootTime now) {
   if (master_ && !watching_ && watch_at_ <= now) watch(now);
 }
 
-// ── the sentinel that will tell ──────────────────────────────────────────────────────────────────
+// ── listening for a new master ───────────────────────────────────────────────────────────────────
 
 void Sentinel::watch(BootTime now) {
   Router::ask(watching_, witness().watched, std::make_unique<Watch>(*this, now), now);
 }
 
-// The master may have changed before we listened: it is asked for once more.
+// The master may have changed before we listened, so we ask once more.
 void Sentinel::watched(bool well, BootTime now) {
   watching_ = well;
   if (well) return asking_ ? void() : ask(now);

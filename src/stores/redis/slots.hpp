@@ -1,4 +1,4 @@
-// stores/redis/slots.hpp: which node of a Cluster has which slots, as CLUSTER SLOTS tells.
+// stores/redis/slots.hpp: which node of a Cluster has which slots, as CLUSTER SLOTS reports.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct SlotRange {
   net::Place master;
 };
 
-// A node that does not know its own name is the one that was asked. False: not of that form.
+// A master without a host name is at the host that was asked. False if the form is wrong.
 bool read_slots(const Reply& reply, const net::Place& asked, std::vector<SlotRange>& ranges);
 
 }  // namespace holdfast::stores::redis

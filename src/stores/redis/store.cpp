@@ -9,7 +9,7 @@ namespace {
 
 Traits traits_of(const Options& options) {
   Traits traits{.scheme = "redis", .cells = true, .expiring_cells = true};
-  traits.ordered = options.wait_replicas == 0;  // else asks have a connection of their own
+  traits.ordered = options.wait_replicas == 0;  // otherwise asks have their own connection
   if (options.setting.string_dialect) {
     traits.rw = traits.semaphore = traits.tokens = false;
     traits.queues = traits.notifies = false;
@@ -46,7 +46,7 @@ void RedisStore::sent(TaskPtr task, Send&& send) noexcept {
   try {
     send(std::move(task), BootClock::now());
   } catch (const std::bad_alloc&) {
-    if (!task) return;  // somebody has it, and will answer it
+    if (!task) return;  // somebody took it over, and will answer it
     task->refuse(Said::no, {Errc::unavailable, "no_memory", {}});
     finished(std::move(task));
   }
@@ -82,7 +82,7 @@ void RedisStore::send_to_each(const std::function<TaskPtr()>& make) {
   router_->each(make, BootClock::now());
 }
 
-// ── what happens on the links, with the exchange's mutex held ────────────────────────────────────
+// ── events of the links, with the exchange's mutex held ──────────────────────────────────────────
 
 bool RedisStore::redirected(TaskPtr& task, Link& from, const Reply& error) {
   return router_->redirected(task, from, error, BootClock::now());

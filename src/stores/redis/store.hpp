@@ -1,7 +1,7 @@
-// stores/redis/store.hpp: Claims and Cells over one Redis, a Sentinel's master, or a Cluster.
+// stores/redis/store.hpp: Claims and Cells on one server, a Sentinel's master or a Cluster.
 //
 // A call becomes a task (claims.cpp, cells.cpp, listing.cpp, inquiry.cpp), the router finds its
-// server, the exchange carries it there and back.
+// server, and the exchange carries it there and back.
 #pragma once
 
 #include <functional>
@@ -44,17 +44,17 @@ class RedisStore final : public Backend, public Cells, private Listener {
   // ── for tasks ──
   const Options& options() const noexcept { return options_; }
   const Setting& setting() const noexcept { return options_.setting; }
-  const Subscription& subscription() const noexcept { return subscription_; }  // mutex held
+  const Subscription& subscription() const noexcept { return subscription_; }  // requires mutex()
   std::mutex& mutex() noexcept { return exchange_.mutex(); }
   std::uint16_t slot_of(std::string_view name) const;
-  void send(TaskPtr task) noexcept;  // no mutex held
-  // The same, unless this process may not tell others.
+  void send(TaskPtr task) noexcept;  // without mutex()
+  // The same for an ask; while this user may not publish, it refuses the ask.
   void send_ask(TaskPtr task, const Ask& ask) noexcept;
-  void stand_in_line(TaskPtr ask) noexcept;  // the same, when this process can be told
+  void stand_in_line(TaskPtr ask) noexcept;  // sends it once this process listens
   void send_to_each(const std::function<TaskPtr()>& make);
-  bool fit() const noexcept { return fit_; }  // for correctness; mutex held
-  void found_fit() noexcept { fit_ = true; }  // on this connection; mutex held
-  void found_silenced() noexcept { subscription_.found_silenced(); }  // mutex held
+  bool fit() const noexcept { return fit_; }  // for correctness; requires mutex()
+  void found_fit() noexcept { fit_ = true; }  // on this connection; requires mutex()
+  void found_silenced() noexcept { subscription_.found_silenced(); }  // requires mutex()
 
  private:
   template <class Send>

@@ -20,7 +20,7 @@ class Subscription::Subscribing final : public Task {
     Request(out, 2) << "SUBSCRIBE" << of_.routing_.options.setting.channel;
   }
   void read(const Reply&) override { of_.subscribed(); }
-  // Without the right to listen nobody is told, and everybody asks again and again.
+  // Without the right to subscribe, waiters get no message, and ask again and again.
   void refuse(Said said, const Problem& problem) noexcept override {
     of_.subscribing_ = false;
     if (said != Said::no || problem.errc != Errc::denied) return;
@@ -35,7 +35,7 @@ class Subscription::Subscribing final : public Task {
   Subscription& of_;
 };
 
-// What must be answered before an ask may stand in line; it takes the ask along.
+// A command that must be answered before an ask may stand in line; it carries the ask.
 class Subscription::Forerunner : public Task {
  public:
   Forerunner(Subscription& of, TaskPtr&& ask) : of_(of), ask_(std::move(ask)) {
@@ -51,7 +51,7 @@ class Subscription::Forerunner : public Task {
   }
   void deliver(TaskPtr) noexcept override {}
 
-  // Without memory the ask is given back, for somebody has to answer it.
+  // If memory runs out, the caller gets the ask back, because somebody has to answer it.
   template <class Send>
   static void send_before(TaskPtr& ask, std::unique_ptr<Forerunner> one, Send&& send) {
     Forerunner& sent = *one;
@@ -69,14 +69,14 @@ class Subscription::Forerunner : public Task {
   TaskPtr ask_;
 };
 
-// When it is answered, so is what was said before it on this link: the SUBSCRIBE.
+// Its answer comes after that of the SUBSCRIBE, which was sent before it on this link.
 class Subscription::Passage final : public Forerunner {
  public:
   using Forerunner::Forerunner;
   void write(std::string& out, const Link&) override { Request(out, 1) << "PING"; }
 };
 
-// The message to ourselves, where the ask itself will go. It says nothing and is not read.
+// An empty message to ourselves, sent to the server that the ask will go to. Nobody reads it.
 class Subscription::Rehearsal final : public Forerunner {
  public:
   using Forerunner::Forerunner;
@@ -94,7 +94,7 @@ class Subscription::Rehearsal final : public Forerunner {
   }
 };
 
-// Something to be told to the runtime.
+// Passes a message on to the runtime.
 class Subscription::Notice final : public Task {
  public:
   explicit Notice(Hints& hints) : hints_(hints) {}
@@ -174,7 +174,7 @@ void Subscription::probe(Millis ttl, BootTime now) noexcept try {
   probing_ = true;
   routing_.exchange.changed();
 } catch (const std::bad_alloc&) {
-  // The next ask will do.
+  // The next ask probes again.
 }
 
 void Subscription::subscribe(BootTime now) {
@@ -230,14 +230,14 @@ void Subscription::warn(bool& warned, const char* text) noexcept try {
   routing_.exchange.finished(std::make_unique<Warning>(hints_, text));
   warned = true;
 } catch (const std::bad_alloc&) {
-  // The next time will do.
+  // The next occasion warns.
 }
 
 void Subscription::pushed(const Reply& reply) {
   if (reply.items.size() != 3 || reply[0].text != "message") return;
   auto notice = std::make_unique<Notice>(hints_);
   if (!read_message(reply[2].text, notice->message)) return;
-  // Without a stamp the grant is renewed first, and that is answered when replicas have it.
+  // Without a stamp the gate asks again first; that ask is answered once replicas have it.
   if (routing_.options.wait_replicas != 0) notice->message.answer.store_us = 0;
   routing_.exchange.finished(std::move(notice));
 }

@@ -1,15 +1,16 @@
-// stores/redis/subscription.hpp: the channel on which this process is told what was granted to it.
+// stores/redis/subscription.hpp: how this process learns of its grants: a channel (decision 0009).
 //
-// It is opened by the first ask that must stand in line: whoever stands there without listening
-// would be passed over by a release. So such an ask goes out as a mere try; if that was refused, it
-// passes through here and is asked again when the channel is open. A channel that broke is opened
-// again by itself, and then everybody who waits looks again, for messages may have been missed. One
-// that only fell silent looks like one on which nobody has anything to say; so an ask to stand in
-// line probes it by a PING, and without an answer the messages come from another server.
+// The first ask that must stand in line opens the channel, because a release skips waiters that do
+// not listen. So such an ask goes out as a plain try; if the store refuses that, the ask comes here
+// and is sent again once the channel is open. If the channel breaks, it opens again by itself, and
+// then all waiters look again, because they may have missed messages. A channel that only fell
+// silent looks like one without messages. So an ask to stand in line probes it by a PING; if no
+// answer comes, the messages come from another server.
 //
-// Who stands in line will let go one day and must be able to tell the next one. So the first such
-// ask is preceded by a message to ourselves: without the right to PUBLISH it is refused, by that
-// name. From then on, and from a release on that could not tell the next one, every ask is.
+// A waiter will release one day, and must then be able to notify the next. So before its first such
+// ask, the process publishes a message to itself; without the right to PUBLISH, the ask is refused,
+// and the error names that right. From then on, and after a release that could not notify the next,
+// the process does so before every ask, until the user has the right.
 #pragma once
 
 #include <memory>
@@ -26,15 +27,15 @@ class Subscription {
   // ── with the exchange's mutex held ──
   bool open() const noexcept { return open_ && voice_ == Voice::heard; }
   bool refused() const noexcept { return refused_; }  // this user may not subscribe
-  bool silenced() const noexcept { return voice_ == Voice::refused; }  // nor publish, it seems
+  bool silenced() const noexcept { return voice_ == Voice::refused; }  // may not publish, it seems
   void found_silenced() noexcept;
-  void pass(TaskPtr&& ask, BootTime now);    // sends it when it is open, or delivers what it has
-  void let_in(TaskPtr&& ask, BootTime now);  // sends it when others can be told
+  void pass(TaskPtr&& ask, BootTime now);    // sends ask once the channel is open, or delivers it
+  void let_in(TaskPtr&& ask, BootTime now);  // sends ask if this user may publish
   void pushed(const Reply& reply);
   void broke(BootTime now);
   void moved(BootTime now);  // messages come from another server now
-  // Requires that a message is waited for: if the connection has been silent, it must answer now,
-  // or the messages come from elsewhere within this ttl.
+  // Call it when somebody waits for a message. If the connection was silent, it must answer now, or
+  // the messages come from elsewhere within this ttl.
   void probe(Millis ttl, BootTime now) noexcept;
   bool has(const Link& link) const noexcept { return link_.get() == &link; }
 
@@ -57,14 +58,14 @@ class Subscription {
   Router& router_;
   Hints& hints_;
   std::unique_ptr<Link> link_;
-  std::vector<std::unique_ptr<Link>> former_;  // may still be in somebody's poll
+  std::vector<std::unique_ptr<Link>> former_;  // a thread may still poll them
   bool wanted_ = false;
   bool subscribing_ = false;
   bool open_ = false;
   bool probing_ = false;
   bool refused_ = false;
   Voice voice_ = Voice::untried;
-  bool missed_ = false;  // it was open before
+  bool missed_ = false;  // it was open before, so a reopening means missed messages
   bool warned_of_deafness_ = false, warned_of_silence_ = false;
 };
 

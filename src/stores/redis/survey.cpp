@@ -27,7 +27,7 @@ void Survey::write(std::string& out) const {
   } else {
     Request(out, 3) << "CONFIG"
                     << "GET"
-                    << "*appendfsync*";  // two of them, by one question
+                    << "*appendfsync*";  // one question for two settings
   }
 }
 
@@ -54,7 +54,7 @@ void Survey::read(const Reply& reply) {
   }
 }
 
-// Many users may not read the configuration, and some services know no CONFIG.
+// Many users may not read the configuration, and some services have no CONFIG.
 bool Survey::refused() noexcept {
   if (step_ != Step::config) return false;
   step_ = Step::end;

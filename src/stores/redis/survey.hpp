@@ -1,4 +1,4 @@
-// stores/redis/survey.hpp: how a server is run, as it tells, and what its promises are worth then.
+// stores/redis/survey.hpp: how a server is run, as it reports, and what it can guarantee then.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ struct Facts {
   std::string run_id;
   std::string version;
   std::string eviction;         // maxmemory-policy
-  std::string fsync;            // appendfsync; empty: it may not be read
+  std::string fsync;            // appendfsync; empty: we may not read it
   int replicas = 0;             // connected to it
   bool replica = false;         // is one itself
   bool node = false;            // of a Cluster
@@ -21,7 +21,7 @@ struct Facts {
   bool fsync_rests = false;     // no-appendfsync-on-rewrite
   bool needs_replicas = false;  // min-replicas-to-write
 
-  // Whatever was answered is on the disk.
+  // Everything that the server answered is on its disk.
   bool synced() const noexcept { return log && fsync == "always" && !fsync_rests; }
 };
 
@@ -31,7 +31,7 @@ class Survey {
   bool complete() const noexcept { return step_ == Step::end; }
   void write(std::string& out) const;
   void read(const Reply& reply);
-  bool refused() noexcept;  // true: it goes on without that answer
+  bool refused() noexcept;  // true: the survey goes on without that answer
   const Facts& facts() const noexcept { return facts_; }
 
  private:
@@ -41,17 +41,17 @@ class Survey {
   Facts facts_;
 };
 
-// `objection` is what stands against correctness first of all, with the way out; empty: nothing.
+// `objection` is the first reason against correctness, and the way out; empty: none.
 struct Judgement {
   Guarantees guarantees;
   std::string objection;
 };
 Judgement judge(const Options& options, std::span<const Facts> servers);
 
-// The answer to an ask for correctness.
+// The refusal of an ask for correctness.
 Problem unfit(const Judgement& judgement);
 
-// The value in "name:value", a line of INFO; empty: there is none.
+// The value in the line "name:value" of INFO; empty if there is none.
 std::string_view info_field(std::string_view info, std::string_view name);
 
 }  // namespace holdfast::stores::redis

@@ -1,4 +1,4 @@
-// stores/redis/task.hpp: one command of ours on its way.
+// stores/redis/task.hpp: one command on its way to a server and back.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,35 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Appends the command for that server. Asked for again after NOSCRIPT and after a redirection.
+  // Appends the command for that server. Called again after NOSCRIPT and after a redirection.
   virtual void write(std::string& out, const Link& link) = 0;
-  // Understands the reply, or is told that there will be none. The exchange's mutex is held.
+  // Takes the reply; refuse() says that there will be none. Both require the exchange's mutex.
   virtual void read(const Reply& reply) = 0;
   virtual void refuse(Said said, const Problem& problem) noexcept = 0;
-  // The server has refused it. Without memory it is refused in any case.
+  // The server answered with an error. If memory runs out, refuse() is called instead.
   virtual void refused(const Problem& problem) noexcept { refuse(Said::no, problem); }
-  // Whether what it has read is worth nothing until replicas have it.
+  // True if what it has read counts only once replicas have it.
   virtual bool needs_replicas() const noexcept { return replicated; }
-  // The same for another connection, if it travels on several already.
+  // A copy for one more connection, if the task travels on several already.
   virtual std::unique_ptr<Task> another() { return nullptr; }
-  // Hands the answer over and ends. No mutex is held; the store may end with it.
+  // Hands over the answer. Called without the mutex, because the answer may start another call.
   virtual void deliver(std::unique_ptr<Task> self) noexcept = 0;
 
   BootTime deadline = BootTime::max();
-  BootTime late_at = BootTime::max();      // urgent: sent on one more connection then
-  BootClock::duration late_after{};        // so long a wait, or so long a silence before it
-  Millis silence{1000};                    // before its connection is given up, without an answer
+  BootTime late_at = BootTime::max();      // if urgent: hedged then at the earliest
+  BootClock::duration late_after{};        // a wait and a silence that make it late
+  Millis silence{1000};                    // at its deadline, closes a link silent for so long
   Link* via = nullptr;                     // where it was sent last
-  Link* bound = nullptr;                   // for this server, whatever its slot
+  Link* bound = nullptr;                   // goes to this server, whatever its slot
   std::uint16_t slot = 0;                  // of its keys, in a Cluster
   std::uint8_t redirections = 0;           // followed so far
   bool by_text = false;                    // the server did not know the script by its hash
-  bool asking = false;                     // the slot is on its way to that server
-  bool replicated = false;                 // counts only when replicas have it
-  bool unattended = false;                 // nobody lends a thread for its answer
-  bool urgent = false;                     // to be sent again does no harm, to wait does
-  bool repeated = false;                   // was sent again: what it finds may be its own doing
-  bool patient = false;                    // is not refused because the server cannot be reached
+  bool asking = false;                     // the slot is moving to that server
+  bool replicated = false;                 // counts only once replicas have it
+  bool unattended = false;                 // no thread waits in help() for its answer
+  bool urgent = false;                     // sending it twice is harmless, waiting is not
+  bool repeated = false;                   // was sent twice: it may find its own effects
+  bool patient = false;                    // not refused if the server cannot be reached
   std::unique_ptr<const Problem> put_off;  // why it had to be sent again
 
  private:
@@ -54,7 +54,7 @@ class Task {
 };
 using TaskPtr = std::unique_ptr<Task>;
 
-// First in, first out; needs no memory of its own.
+// First in, first out. Allocates nothing.
 class TaskQueue {
  public:
   TaskQueue() = default;

@@ -10,7 +10,7 @@ namespace holdfast::stores::redis {
 namespace {
 
 struct Row {
-  std::string_view word;  // how the error begins; a sentence: behind ERR, or without it
+  std::string_view word;  // how the error begins; words with a space may follow ERR
   Refusal refusal;
   Errc errc;
   std::string_view reason;
@@ -81,9 +81,9 @@ bool begins_with(std::string_view text, std::string_view word) {
          (text.size() == word.size() || text[word.size()] == ' ' || text[word.size()] == ':');
 }
 
-// Redis before 7 wraps what a script ran into: "ERR Error running script (call to f_…):
-// @user_script:1: WRONGTYPE Operation …", or, with a dash, "…: -OOM command not allowed …"; and
-// what a script caught and gave back begins with "@user_script".
+// Redis before 7 wraps the error that ended a script: "ERR Error running script (call to f_…):
+// @user_script:1: WRONGTYPE Operation …", or, with a dash, "…: -OOM command not allowed …". An
+// error that a script caught and returned begins with "@user_script".
 std::string_view unwrapped(std::string_view text) {
   constexpr std::string_view wrap = "ERR Error running script", where = "@user_script:";
   if (!text.starts_with(wrap) && !text.starts_with(where)) return text;
@@ -118,11 +118,11 @@ bool elsewhere_of(const Reply& error, Elsewhere& elsewhere) {
   const std::string_view text = unwrapped(error.text);
   const std::size_t first = text.find(' ');
   const std::size_t second = text.find(' ', first + 1);
-  const std::size_t colon = text.rfind(':');  // of an IPv6 address it is the last that counts
+  const std::size_t colon = text.rfind(':');  // the last, because IPv6 addresses contain others
   if (first == std::string_view::npos || second == std::string_view::npos ||
       colon == std::string_view::npos || colon < second)
     return false;
-  // A name of the node may follow the address: "MOVED 1 127.0.0.1:6381 …".
+  // The name of the node may follow the address: "MOVED 1 127.0.0.1:6381 …".
   const std::size_t end = std::min(text.find(' ', colon), text.size());
   elsewhere.host = text.substr(second + 1, colon - second - 1);
   return to_number(text.substr(first + 1, second - first - 1), elsewhere.slot) &&

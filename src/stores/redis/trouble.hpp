@@ -1,5 +1,5 @@
-// stores/redis/trouble.hpp: error replies in our words. All of them are definite: the server
-// refused before it wrote anything.
+// stores/redis/trouble.hpp: what error replies mean. All of them are definite: the server wrote
+// nothing, except that a batch may have changed the keys before the one that it refused.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace holdfast::stores::redis {
 
-// What to do about it, where the connection has to do something.
+// What the connection has to do about an error.
 enum class Refusal : std::uint8_t {
   other,        // tell the caller
   no_script,    // send the text
-  busy_script,  // another's script runs for too long: wait
-  loading,      // the server is starting, or its master is: wait
+  busy_script,  // a script of somebody else takes too long: wait
+  loading,      // LOADING, or a replica that lost its master: wait
   read_only,    // a replica: find the master
   moved,        // MOVED: another node has the slot for good
-  ask,          // ASK: another node has it for this once
+  ask,          // ASK: another node has it, for this command only
   try_again,    // TRYAGAIN, CLUSTERDOWN: wait
 };
 Refusal refusal_of(const Reply& error) noexcept;
 
-// Where MOVED and ASK point to: "MOVED 3999 127.0.0.1:6381". An empty host means the one that said
-// so. False: not of that form.
+// Where MOVED and ASK point to: "MOVED 3999 127.0.0.1:6381". An empty host means the host that
+// answered. False if the error has another form.
 struct Elsewhere {
   std::uint16_t slot = 0;
   std::string host;
@@ -34,11 +34,11 @@ struct Elsewhere {
 bool elsewhere_of(const Reply& error, Elsewhere& elsewhere);
 
 Problem problem_of(const Reply& error);
-// Of an answer to AUTH: without the server's words, for one that does not know the command repeats
-// the password.
+// For an error of AUTH. Leaves out the server's words, because a server that does not know the
+// command repeats the password.
 Problem login_problem_of(const Reply& error);
 
-// A reply that none of our scripts gives.
+// For a reply that none of our scripts gives.
 Problem protocol_problem();
 
 }  // namespace holdfast::stores::redis

@@ -41,8 +41,8 @@ void append_number(std::string& out, std::uint64_t number, int bytes) {
     out += static_cast<char>(number >> shift & 0xff);
 }
 
-// What ask.lua writes as it comes, when the claim has all of the lock: the first bytes of its state
-// and the last of its record. The card says whom to tell, and what others are shown.
+// What ask.lua writes unchanged if the claim gets the whole lock: the first bytes of the state and
+// the last of the record. The card says where to notify the claim, and what others are shown.
 std::string state_begin(const Ask& ask) {
   std::string begin = "h\1\1";
   append_number(begin, static_cast<std::uint64_t>(ask.kind), 1);
@@ -77,7 +77,7 @@ void write_string_ask(std::string& out, const Ask& ask, const Setting& setting,
   if (replaces) request << core::in_hex(ask.instead);
 }
 
-// A call for several locks, up to their keys.
+// Starts a call for several locks: keys and marker. The caller adds the arguments.
 template <class Item>
 Request batch(std::string& out, const Script& script, bool by_text, std::span<const Item> items,
               std::size_t arguments, const Setting& setting) {
