@@ -8,8 +8,8 @@
 
 namespace holdfast::cli {
 
-// A whole number and a unit, nothing else; at most 2^63 nanoseconds. Throws Failure, which calls
-// the duration `what`.
+// Accepts a whole number with a unit, at most 2^63 nanoseconds. Throws a Failure that calls the
+// duration `what`.
 Millis parse_duration(std::string_view text, std::string_view what);
 
 // For people: 350ms, 12s, 5m 3s, 2h 10m, 3d 4h.

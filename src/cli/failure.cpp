@@ -3,16 +3,16 @@
 namespace holdfast::cli {
 namespace {
 
-// Where the reason says more than the code does.
+// Reasons that say more than the error code.
 struct ByReason {
   std::string_view reason;
   int code;
 };
 constexpr ByReason by_reason[] = {
-    {"bad_name", exit_code::usage},  // what the user wrote, wherever it was found out
+    {"bad_name", exit_code::usage},  // a usage error, even if only the store finds it
     {"bad_ttl", exit_code::usage},
     {"cannot_create", exit_code::cannot_create},
-    {"busy_file", exit_code::busy},  // S45: somebody holds the file itself
+    {"busy_file", exit_code::busy},  // S45: another process has locked the file itself
 };
 
 int code_of(const Error& error) {

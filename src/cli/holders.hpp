@@ -1,4 +1,4 @@
-// What a store tells of its holders, for those who print it.
+// Formats what a store reports about its holders.
 #pragma once
 
 #include <string>

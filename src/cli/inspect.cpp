@@ -54,7 +54,7 @@ std::string table_of(const std::vector<Holder>& holders) {
   return text;
 }
 
-// One line each: the word, and what is said under it.
+// One line per fact: its word and its text.
 std::string list_of(std::vector<Fact> facts, const std::string& url) {
   facts.insert(facts.begin(), {"store", url});
   std::size_t width = 0;
@@ -74,7 +74,7 @@ std::string json_of_facts(const std::vector<Fact>& facts) {
   return text;
 }
 
-// Of one claim, for telling changes: the same grant keeps its token, the same waiter its name.
+// Identifies a claim across listings: a grant keeps its token, a waiter its name.
 using Key = std::tuple<std::string, std::string, std::uint64_t, bool>;
 using Snapshot = std::multimap<Key, Holder>;
 
@@ -94,7 +94,7 @@ void print_change(const Holder& holder, bool came, bool json) {
   print(line + "\n");
 }
 
-// Who ended is told before who came, so that a handover reads in its order.
+// Prints ends before arrivals, so that a handover reads in its order.
 void print_changes(const Snapshot& before, const Snapshot& now, bool json) {
   for (const auto& [key, holder] : before)
     if (now.count(key) < before.count(key)) print_change(holder, false, json);
@@ -104,7 +104,7 @@ void print_changes(const Snapshot& before, const Snapshot& now, bool json) {
 
 Store open_store(const Options& options) { return open(locate(options).url).value(); }
 
-// Tells at a terminal how far it has come, if that takes long.
+// At a terminal, shows its progress if the listing takes long.
 std::vector<Holder> list(const Store& store, const std::string& prefix) {
   if (!is_terminal(STDOUT_FILENO) || !is_terminal(STDERR_FILENO)) return store.list(prefix).value();
   const auto began = std::chrono::steady_clock::now();
@@ -167,7 +167,7 @@ int watch(const Options& options) {
       print_changes(before, now, options.json);
       before = std::move(now);
     }
-    // So it takes no more than half of the store's time.
+    // So watch keeps the store busy for at most half of the time.
     rest_while_read(std::max(shortest_rest, took));
   }
 }

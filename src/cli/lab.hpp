@@ -1,4 +1,4 @@
-// holdfast lab: the laboratory is a program of its own beside this one, for its core has switches
+// holdfast lab: the laboratory is a separate program beside this one, because its core has switches
 // that break it on purpose.
 #pragma once
 
@@ -6,6 +6,6 @@
 
 namespace holdfast::cli {
 
-int lab(const Options& options);  // becomes that program; returns never, or throws Failure
+int lab(const Options& options);  // becomes that program, or throws Failure
 
 }  // namespace holdfast::cli

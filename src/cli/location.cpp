@@ -18,7 +18,7 @@ constexpr std::string_view sqlite = "sqlite:";
 
 struct UrlOption {
   std::string name;        // decoded
-  std::string_view value;  // as it stands there
+  std::string_view value;  // not decoded
 };
 
 std::vector<UrlOption> options_in(std::string_view url) {
@@ -33,8 +33,8 @@ std::vector<UrlOption> options_in(std::string_view url) {
   return options;
 }
 
-// What is secret in a URL: the password of scheme://user:password@…, and the values of options that
-// are called so (sentinel_password=…).
+// The secrets in a URL: the password of scheme://user:password@…, and the values of options with
+// "pass" in their name (sentinel_password=…).
 std::vector<std::string_view> secrets_in(std::string_view url) {
   std::vector<std::string_view> secrets;
   const auto authority = url.find("://");
@@ -62,7 +62,7 @@ std::string without_password(std::string_view url) {
   return bare.append(url.substr(copied));
 }
 
-// The command may change its folder, so a relative file is pinned to ours.
+// The command may change its working folder, so a relative file is resolved against ours now.
 std::string absolute(std::string_view url) {
   if (!url.starts_with(sqlite)) return std::string(url);
   const auto file = url.substr(sqlite.size());

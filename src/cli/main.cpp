@@ -1,4 +1,4 @@
-// The command `holdfast`: the first user of the library, by its public headers alone.
+// The command `holdfast`, the library's first user: it includes only public headers.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,8 +17,9 @@
 namespace holdfast::cli {
 namespace {
 
-// A store's file must not become descriptor 2, where messages go. Closed again for a command. What
-// is written to one that was closed fails, as it would without this.
+// Otherwise a store's file could become descriptor 2, and we would write messages into it.
+// Read-only, so that writing fails as it does on a closed descriptor; exec closes it for the
+// command.
 void occupy_standard_descriptors() noexcept {
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
     if (::fcntl(number, F_GETFD) == -1) ::open("/dev/null", O_RDONLY | O_CLOEXEC);

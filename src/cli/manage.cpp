@@ -32,7 +32,7 @@ std::string named(const std::vector<Holder>& holders) {
   return text;
 }
 
-// At a terminal somebody is there to be asked; elsewhere nobody is.
+// Asks only at a terminal, because elsewhere nobody can answer.
 bool confirmed(const std::string& what) {
   if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) return true;
   write_briefly(STDERR_FILENO, "holdfast: " + escaped(what + " Go on? [y/N] "));
@@ -53,7 +53,7 @@ int break_lock(const Options& options) {
   if (!holders.empty()) {
     const auto revoked = store.revoke(options.name, options.force);
     if (!revoked && revoked.error().errc() != Errc::lost) throw Error(revoked.error());
-    if (!revoked) holders.clear();  // it was let go meanwhile
+    if (!revoked) holders.clear();  // the holder released it meanwhile
   }
 
   const auto name = "'" + options.name + "'";

@@ -21,7 +21,7 @@ constexpr Millis longest_ttl = 24h * 30;
 struct VerbRow {
   Verb verb;
   std::string_view name;
-  std::string_view operand;  // "[…]": may be left out
+  std::string_view operand;  // "[…]": optional
   std::string_view help;
 };
 
@@ -42,11 +42,11 @@ constexpr VerbRow verbs[] = {
 
 constexpr unsigned bit(Verb verb) { return 1U << static_cast<unsigned>(verb); }
 constexpr unsigned on_run = bit(Verb::run);
-constexpr unsigned on_all = ~bit(Verb::lab);  // which reads what follows it itself
+constexpr unsigned on_all = ~bit(Verb::lab);  // lab parses its own arguments
 
 enum class Takes : std::uint8_t { nothing, a_value, maybe_a_value };
 
-// Of all flags with one slot only one may be given, and once.
+// Flags with the same slot exclude each other, and each may be given once.
 struct FlagRow {
   std::string_view name;
   Takes takes;
@@ -187,7 +187,7 @@ std::string usage_of(const VerbRow& verb) {
   return text;
 }
 
-// Reads flags and operands; what belongs together is checked when all is known.
+// Reads all flags and operands first, and then checks which belong together.
 class Parser {
  public:
   explicit Parser(std::span<char*> arguments) : rest_(arguments) {}
@@ -233,7 +233,7 @@ void Parser::read_flag(std::string_view argument) {
     given_.push_back({&flag, value});
     return;
   }
-  operands_.push_back(argument);  // refused by name once the command is known
+  operands_.push_back(argument);  // an unknown flag, refused once the command is known
 }
 
 void Parser::choose_verb() {

@@ -1,5 +1,5 @@
-// The command line. One table of commands and one of flags make the parser, the usage lines and the
-// help; flags may stand before or after the command and NAME, up to "--".
+// The command line. The parser, the usage lines and the help use one table of commands and one of
+// flags. Flags may stand before or after the command and NAME, up to "--".
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class KillTree : std::uint8_t { no, tree, namespace_ };
 
 struct Options {
   Verb verb{};
-  std::string name;  // NAME, PREFIX, or what help is wanted for
+  std::string name;  // NAME, PREFIX, or the topic of help
 
   std::optional<std::string> store;
   bool json = false;
@@ -30,17 +30,17 @@ struct Options {
   Millis ttl{30'000};
   Millis wait = forever;  // 0: try once
   Side side = Side::exclusive;
-  std::uint32_t permits = 1;   // of …
-  std::uint32_t capacity = 1;  // … so many
+  std::uint32_t permits = 1;   // that this run takes …
+  std::uint32_t capacity = 1;  // … of this many
   bool stop_when_lost = true;
   KillTree kill_tree = KillTree::no;
   int status_descriptor = -1;
-  std::span<char*> command;  // or what the lab is told; ends in a null pointer, for execve
+  std::span<char*> command;  // or the lab's arguments; ends in a null pointer, for execve
 };
 
 // Throws Failure. `arguments` are those of main, without the program's name.
 Options parse(std::span<char*> arguments);
 
-std::string help_text(std::string_view topic);  // of one command; empty: of all
+std::string help_text(std::string_view topic);  // for one command; empty: for all
 
 }  // namespace holdfast::cli

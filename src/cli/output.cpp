@@ -34,7 +34,7 @@ Failure not_written(int error) {
           std::string("the output cannot be written: ") + std::strerror(error)};
 }
 
-// It hears of that alone, because it asks for nothing else.
+// Requests no events, so poll returns only when no reader is left.
 bool loses_reader_within(Millis pause) noexcept {
   pollfd out{STDOUT_FILENO, 0, 0};
   return ::poll(&out, 1, static_cast<int>(pause.count())) == 1;

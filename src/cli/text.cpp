@@ -10,7 +10,7 @@ struct Symbol {
   char32_t code = 0;
 };
 
-// The first character of `bytes`, by the strict rules: no overlong forms, no surrogates.
+// The first character of `bytes` in strict UTF-8: no overlong forms, no surrogates.
 Symbol first_symbol(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char lead = at(0);
@@ -27,7 +27,7 @@ Symbol first_symbol(std::string_view bytes) {
   return {length, code};
 }
 
-// Controls, and what reorders or hides text on a terminal.
+// Control characters, and characters that reorder or hide text on a terminal.
 bool deceives(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0xfeff;

@@ -1,4 +1,4 @@
-// Names are bytes: how they are shown to people, to scripts, and in the environment.
+// Names are bytes. This is how people, scripts and the environment see them.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,17 @@
 
 namespace holdfast::cli {
 
-// On one line and harmless to a terminal: control characters, backslashes, characters that reorder
-// or hide text, and broken UTF-8 as \xNN. Longer than `most` bytes is cut and ends in "…".
+// The result fits on one line and cannot harm a terminal: control characters, backslashes,
+// characters that reorder or hide text, and broken UTF-8 become \xNN. Text longer than `most` bytes
+// ends in "…".
 std::string escaped(std::string_view bytes, std::size_t most = 4096);
 
-// All but letters, digits and -._~ as %NN; `keep` names more that stay.
+// All bytes but letters, digits and -._~ become %NN; `keep` adds bytes that stay.
 std::string percent_encoded(std::string_view bytes, std::string_view keep = {});
 std::optional<std::string> percent_decoded(std::string_view text);
 
-// One JSON object, written field by field. Text that is not UTF-8 has U+FFFD for each broken byte;
-// where the exact bytes matter, a field of the same name with _encoded has them percent-encoded.
+// One JSON object, written field by field. In text that is not UTF-8, U+FFFD replaces each broken
+// byte; bytes() adds a field NAME_encoded, which has the exact bytes percent-encoded.
 class JsonObject {
  public:
   JsonObject& text(std::string_view key, std::string_view value);

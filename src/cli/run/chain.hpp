@@ -1,6 +1,6 @@
-// The names that the commands around us hold, so that an inner run of one of them does not wait for
-// itself. Kept in HOLDFAST_HELD: the store's identity, then NAME=TOKEN=SIDE for each, outermost
-// first.
+// The locks that the runs around this one hold, so that an inner run of the same name does not wait
+// for itself. HOLDFAST_HELD carries them: the store's identity, then NAME=TOKEN=SIDE for each,
+// outermost first.
 #pragma once
 
 #include <string>
@@ -35,7 +35,7 @@ class Chain {
 // "exclusive", "shared", or "K/N" for permits.
 std::string side_of(const Options& options);
 
-// Whether who holds `outer` may act as a holder of what `options` ask for.
+// True if a holder of `outer` already holds what `options` ask for.
 bool covers(const std::string& outer, const Options& options);
 
 }  // namespace holdfast::cli

@@ -24,7 +24,7 @@ Failure cannot_start(const std::string& program, int error) {
           "command '" + escaped(program, 256) + "' cannot be started: " + std::strerror(error)};
 }
 
-// A script without its #! line goes to the shell, as execvp has it.
+// The shell runs a script without a #! line, as execvp does it.
 std::vector<char*> as_script(const Job& job) {
   std::vector<char*> arguments{const_cast<char*>("/bin/sh"),
                                const_cast<char*>(job.program.c_str())};
@@ -33,7 +33,8 @@ std::vector<char*> as_script(const Job& job) {
   return arguments;
 }
 
-// True if the terminal is the supervisor's to give: all of it, so no pipeline waits for a key.
+// True if the supervisor's group owns the terminal and neither stdin nor stdout is a pipe, because
+// another process of a pipeline may read keys too.
 bool may_take_terminal(const Job& job) {
   return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1 &&
          ::tcgetpgrp(STDIN_FILENO) == job.supervisor_group;
@@ -64,7 +65,7 @@ void exec_program(const Job& job, char* const* environment) {
   throw cannot_start(job.program, errno);
 }
 
-// 0, or errno.
+// Returns 0 or an errno.
 int Command::launch(const Launch& plan, bool in_namespace) {
   if (!in_namespace) {
     group_ = launch_group(plan);
@@ -111,7 +112,7 @@ void Command::collect() noexcept {
     if (info.si_pid == group_ && reports_.get() == -1)
       note(info.si_code, info.si_status);
     else if (info.si_pid == group_ && ended)
-      note(CLD_KILLED, SIGKILL);  // an init that told nothing else
+      note(CLD_KILLED, SIGKILL);  // an init that died without a report
     info.si_pid = 0;
   }
 }
@@ -122,7 +123,7 @@ bool Command::gone() const noexcept {
          ::waitid(P_PGID, static_cast<id_t>(group_), &info, WEXITED | WNOHANG | WNOWAIT) != 0;
 }
 
-// While one of them is our child, the number of the group cannot become another's.
+// The kernel cannot reuse the group's number while a member is a child that we have not reaped.
 void kill_group(pid_t group) noexcept {
   if (group == 0) return;
   siginfo_t info{};
@@ -150,8 +151,8 @@ std::vector<pid_t> children_of_this_process() {
   return found;
 }
 
-// Only children of ours are killed, for their numbers cannot be reused before we have waited; what
-// they leave behind becomes our child and is killed in the next round.
+// Kills only our children, because the kernel cannot reuse their numbers before we have reaped
+// them. What they leave behind becomes our child and dies in the next round.
 void kill_tree(std::span<const pid_t> spared) {
   for (;;) {
     auto children = children_of_this_process();

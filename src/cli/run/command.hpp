@@ -1,4 +1,4 @@
-// The command: a process group of its own, whose first process dies with its parent.
+// The command runs in its own process group, whose first process dies with its parent.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace holdfast::cli {
 
 struct Job;
 
-// Kills those of a group that are children of this process, and waits until they are dead.
+// Kills a group as long as it has children of this process, and waits until those are dead.
 void kill_group(pid_t group) noexcept;
 
 class Command {
@@ -28,11 +28,11 @@ class Command {
   void terminate() const noexcept;                         // asks it to end, even if it is stopped
   void kill() const noexcept { kill_group(group_); }       // and waits until it is dead
 
-  // Takes note of what children have become.
+  // Notes which children have stopped or ended.
   void collect() noexcept;
   std::optional<int> status() const noexcept { return status_; }  // ended: 0 to 255, or 128 + n
   int stopped_by() noexcept { return std::exchange(stopped_by_, 0); }  // since the last call
-  bool gone() const noexcept;  // the whole group, as far as they are children of this process
+  bool gone() const noexcept;  // no child of this process is left in the group
 
  private:
   int launch(const Launch& launch, bool in_namespace);
@@ -44,14 +44,14 @@ class Command {
   int stopped_by_ = 0;
 };
 
-// In place of this process. Throws Failure with 126 or 127.
+// Replaces this process. Throws Failure with 126 or 127.
 [[noreturn]] void exec_program(const Job& job, char* const* environment);
 
-// Kills all children of this process, and theirs, as they become ours; all but those in `spared`.
+// Kills all children of this process except `spared`, and their children, who become ours.
 void kill_tree(std::span<const pid_t> spared = {});
 std::vector<pid_t> children_of_this_process();
 
-// Throws Failure with 78 if this kernel or these rights do not allow what is asked for.
+// Throws Failure with 78 if the kernel or our rights do not allow the wanted --kill-tree.
 void check_kill_tree(const Job& job);
 
 }  // namespace holdfast::cli

@@ -1,4 +1,4 @@
-// The command's environment: ours, and what it needs to know of the lock around it.
+// The command's environment: ours, plus what the command needs to know about its lock.
 #pragma once
 
 #include <string>

@@ -30,10 +30,10 @@ class Guard {
   const int line_;
   const Store store_;
   bool paused_ = false;
-  int signal_ = 0;  // that ends the wait
+  int signal_ = 0;  // the signal that ends the wait
 };
 
-// Where the store has a session, that one's length is the ttl of every lease.
+// Asks the lock for its ttl, because in a store with sessions every lease has the session's.
 Guard::Guard(Job& job, int line)
     : job_(job), line_(line), store_(open(job.location.url, {.on_event = tell_warning}).value()) {
   job.timing = Timing(store_.lock(job.options.name, {.ttl = job.options.ttl}).ttl());
@@ -46,8 +46,8 @@ int Guard::run() {
   std::optional<Failure> failure;
   if (signal_ == 0) failure = failure_of(lease.error());
   if (failure && failure->code == exit_code::busy) tell(job_, "busy");
-  // This process ends without exit(), so nobody waits later until the place in line is given up. A
-  // lease that came in spite of the signal ends here too.
+  // This process ends by _exit(), so nothing waits later until our place in line is given up. A
+  // lease that was granted despite the signal ends here too.
   (void)store_.close(clear_up_within);
   if (failure) throw *failure;
   return exit_code::by_signal + signal_;
@@ -71,7 +71,7 @@ Result<Lease> Guard::acquire() {
 void Guard::read_line() {
   Message message{};
   const auto length = ::recv(line_, &message, sizeof message, MSG_DONTWAIT);
-  if (length == 0) signal_ = SIGKILL;  // what the supervisor died of, most likely
+  if (length == 0) signal_ = SIGKILL;  // most likely the signal that killed the supervisor
   if (length != sizeof message) return;
   if (message.number == SIGTSTP || message.number == SIGCONT) paused_ = message.number == SIGTSTP;
   if (ends_a_process(message.number)) signal_ = message.number;

@@ -29,7 +29,7 @@ Hold::Hold(const Job& job, int line, const Store& store, Lease lease, bool pause
       paused_(paused),
       children_(signals_of(only(SIGCHLD))),
       until_(boot_now() + std::chrono::nanoseconds(lease_.left()).count()) {
-  // Before anybody is told of the lease: this process may be stopped at any moment from now on.
+  // Set before anybody learns of the lease, because this process may be paused at any moment now.
   if (job_.options.stop_when_lost) job_.pulse.until.store(until_);
 }
 
@@ -47,7 +47,7 @@ int Hold::run() {
   return finish();
 }
 
-// A job that the user stopped while it waited does not start before it is continued.
+// If the user stopped the job while it waited, the command starts only when the job is continued.
 bool Hold::may_start() {
   while (paused_ && signal_ == 0 && !kill_at_) {
     wait_for_news();
@@ -76,7 +76,7 @@ void Hold::look() {
   if (kill_at_ && (now >= *kill_at_ || is_readable(taken_->descriptor()))) kill();
 }
 
-// Stopping comes first, for telling may take a moment.
+// Stops the command first, because writing messages may take a moment.
 void Hold::lose(const std::string& why, std::int64_t now) {
   lease_lost_ = true;
   if (job_.options.stop_when_lost && !kill_at_) {
@@ -89,15 +89,15 @@ void Hold::lose(const std::string& why, std::int64_t now) {
 
 void Hold::stop(std::int64_t kill_at) {
   kill_at_ = kill_at;
-  if (boot_now() >= kill_at) return kill();  // nobody may act any more, not even to clear up
+  if (boot_now() >= kill_at) return kill();  // too late even to clean up
   command_.terminate();
   if (job_.options.kill_tree != KillTree::tree) return;
   for (const pid_t child : children_of_this_process())
     if (::getpgid(child) != job_.pulse.group.load()) ::kill(child, SIGTERM);
 }
 
-// Revoked, it is ours until we let go, and there is time for SIGTERM to work; taken by force, or
-// gone from the store, another may be in already.
+// A revoked lease is ours until we release it, so SIGTERM has time to work. If it was taken by
+// force or is gone from the store, another holder may be in already.
 void Hold::ask_whether_taken() {
   std::thread([store = store_, name = job_.options.name, token = lease_.token(), taken = taken_] {
     const auto found = store.holders(name);
@@ -164,7 +164,7 @@ int Hold::finish() {
   if (job_.options.kill_tree == KillTree::namespace_) command_.kill();
   job_.pulse.until.store(0);
   const auto released = lease_.release();
-  (void)store_.close(clear_up_within);  // one that was lost is let go as well: nobody waits for it
+  (void)store_.close(clear_up_within);  // a lost lease is released too, but nothing waits for that
   if (end_as_lost_) return exit_code::lost;
   const bool was_lost = !released && released.error().errc() == Errc::lost;
   if (was_lost && !lease_lost_) tell_loss(job_, "it had ended before the command did");

@@ -1,4 +1,4 @@
-// The guard's work while the lease is held: runs the command, and stops it in time.
+// The guard's work while it holds the lease: it runs the command and stops it in time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Hold {
 
  private:
   bool may_start();  // waits while the supervisor is stopped
-  void look();       // at the clock, the lease and the supervisor: what is to be done now
+  void look();       // checks the clock, the lease and the supervisor, and acts
   std::int64_t next_look() const noexcept;
   void wait_for_news();
   void read_line();
@@ -36,16 +36,16 @@ class Hold {
   Lease lease_;
   int line_;  // -1: the supervisor is dead
   bool paused_;
-  int signal_ = 0;  // that ended us before the command was started
+  int signal_ = 0;  // the signal that ended us before the command started
   Command command_;
-  Flag lost_;                                                     // by lost() of the lease
-  const std::shared_ptr<Flag> taken_ = std::make_shared<Flag>();  // another may be in already
+  Flag lost_;                                                     // raised by the lease's lost()
+  const std::shared_ptr<Flag> taken_ = std::make_shared<Flag>();  // another may hold it already
   Descriptor children_;
   BootTimer timer_;
-  std::int64_t until_;  // V_end − g, as far as known
+  std::int64_t until_;  // V_end − g, as last known
   bool lease_lost_ = false;
   bool end_as_lost_ = false;
-  std::optional<std::int64_t> kill_at_;  // it is being stopped
+  std::optional<std::int64_t> kill_at_;  // set once the command is being stopped
 };
 
 }  // namespace holdfast::cli

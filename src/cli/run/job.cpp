@@ -24,7 +24,7 @@ Timing::Timing(Millis given) noexcept
       silence(nanoseconds(ttl) / 100 * 99 - grace - nanoseconds(margin)) {}
 
 void send(int line, Message message) noexcept {
-  // The other side may be gone, or stopped with a full line: both are noticed elsewhere.
+  // The other side may be gone, or stopped with a full line; other code notices both.
   ::send(line, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

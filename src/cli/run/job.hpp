@@ -1,19 +1,20 @@
 // What the two processes of `holdfast run` share.
 //
-// The supervisor is the process that the user started: it passes signals on and keeps the terminal.
-// The guard, its child of another name, holds the lease and is the parent of the command. Each
-// watches the other, so that the command is stopped in time whichever of them is killed or paused:
+// The supervisor is the process that the user started: it passes signals on and manages the
+// terminal. The guard, its child under another name, holds the lease and is the parent of the
+// command. Each watches the other, so that the command is stopped in time whichever of them is
+// killed or paused:
 //
 //   what happens                        who stops the command
 //   the lease is lost                   the guard: SIGTERM at V_end − (k + g), SIGKILL at V_end − g
 //   the supervisor is killed            the guard: the line between them is cut
 //   the supervisor is paused            the guard: its pulse is older than ttl·0.99 − k − g
-//   the guard is killed                 the kernel (PDEATHSIG), then the supervisor its group
+//   the guard is killed                 the kernel (PDEATHSIG); the supervisor kills its group
 //   the guard is paused                 the supervisor: SIGKILL at V_end − g
 //   all are paused                      whichever runs first: SIGKILL
 //
-// Terms: V_end is the end of the lease on our clock, k the grace between the two signals, g the
-// margin. The lease's lost() and left() count to V_end − g, called `until` here.
+// V_end is the end of the lease on our clock, k the grace between the two signals, and g the
+// margin. The lease's lost() and left() count to V_end − g, which is called `until` here.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@
 
 namespace holdfast::cli {
 
-// How long a run that ends waits for what the store has not confirmed yet.
+// How long an ending run waits for the store to confirm its releases.
 inline constexpr Millis clear_up_within{1000};
 
 struct Timing {
@@ -37,20 +38,20 @@ struct Timing {
   Millis ttl;
   Millis margin;         // g
   std::int64_t grace;    // k; nanoseconds from here on
-  std::int64_t beat;     // how often each shows that it is alive
-  std::int64_t silence;  // a supervisor that was silent for this long is paused
+  std::int64_t beat;     // how often each process shows that it is alive
+  std::int64_t silence;  // a supervisor silent for this long counts as paused
 };
 
-// One page that both processes see.
+// One page that both processes share.
 struct Pulse {
   std::atomic<std::int64_t> supervisor_at{0};  // when the supervisor last ran
-  std::atomic<std::int64_t> until{0};          // SIGKILL then, unless it moves; 0: nothing held
+  std::atomic<std::int64_t> until{0};          // SIGKILL then, unless renewed; 0: nothing held
   std::atomic<pid_t> group{0};                 // the command's process group; 0: not started
-  std::atomic<std::int64_t> beat{0};  // how often the supervisor must run; 0: not yet known
+  std::atomic<std::int64_t> beat{0};  // the supervisor runs at least this often; 0: not yet known
   std::atomic<bool> loss_told{false};
 };
 
-// Over the line between them.
+// Sent over the line between the two.
 struct Message {
   enum class Kind : std::int32_t {
     signal,   // to the guard: pass `number` on to the command
@@ -66,16 +67,16 @@ struct Job {
   Location location;
   Chain chain;
   std::string program;       // the command's file …
-  std::span<char*> command;  // … and its arguments, with a null pointer behind them
-  Timing timing;  // of the ttl that was asked for; the guard's, of the one that the store gives
+  std::span<char*> command;  // … and its arguments, followed by a null pointer
+  Timing timing;  // from the requested ttl; in the guard, from the ttl that the store gives
   Pulse& pulse;
-  std::vector<int> inherited;  // descriptors that the user gave us, for the command
-  sigset_t user_signals;       // the mask that the user gave us
+  std::vector<int> inherited;  // descriptors from the user, for the command
+  sigset_t user_signals;       // the signal mask from the user
   bool children_ignored;       // SIGCHLD was ignored when we were started
   pid_t supervisor_group;
 };
 
-// One line on --status-fd, if there is one.
+// Writes one line to --status-fd, if given.
 void tell(const Job& job, const std::string& line);
 void tell_acquired(const Job& job, Token token);
 void tell_loss(const Job& job, const std::string& why);  // also on stderr; only once

@@ -36,21 +36,21 @@ int run_program(void* argument) {
     ::setpgid(0, 0);
     launch.group->store(::getpid());
   }
-  // SIGTTOU is blocked, so a process of the background may do this.
+  // A background process may do this, because SIGTTOU is blocked.
   if (launch.take_terminal) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A parent that died before that sends nothing any more.
+  // If the parent died before prctl, no signal will come.
   if (::getppid() != start.parent) ::_exit(1);
   if (launch.ignore_children) ::signal(SIGCHLD, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, launch.signals, nullptr);
-  // Whatever a store's client library may have left open. Marked only: exec may fail yet.
+  // A store's client library may have left some open. Only marks them, because exec may still fail.
   close_all_but(launch.inherited, CLOSE_RANGE_CLOEXEC);
   ::execve(launch.program, launch.arguments, launch.environment);
   start.error = errno;
   ::_exit(127);
 }
 
-// Sharing memory until exec costs a tenth of a fork and tells us why exec failed.
+// Sharing memory until exec costs a tenth of a fork, and lets the child say why exec failed.
 pid_t start_program(Start& start) noexcept {
   const pid_t process = clone_with(run_program, &start, program_stack, CLONE_VM | CLONE_VFORK);
   if (process == -1) return 0;

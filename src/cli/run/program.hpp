@@ -1,11 +1,11 @@
-// The command's file, found before the lock is taken (P09).
+// Finds the command's file, before the lock is taken (P09).
 #pragma once
 
 #include <string>
 
 namespace holdfast::cli {
 
-// As execvp would find it. Throws Failure with 127 (not found) or 126 (not executable).
+// Searches as execvp does. Throws Failure with 127 (not found) or 126 (not executable).
 std::string find_program(const std::string& name);
 
 }  // namespace holdfast::cli

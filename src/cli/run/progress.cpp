@@ -54,7 +54,7 @@ Progress::Progress(const Store& store, const std::string& name) {
 
 void Progress::show(State& state) {
   std::unique_lock lock(state.mutex);
-  // A short wait is not worth a word.
+  // A short wait is not worth a line.
   for (auto pause = 300ms; !state.changed.wait_for(lock, pause, [&] { return state.over; });
        pause = 1000ms) {
     lock.unlock();

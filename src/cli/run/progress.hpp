@@ -1,4 +1,4 @@
-// While one waits at a terminal: a line on stderr that says for whom. Elsewhere: nothing.
+// At a terminal, a waiting run shows on stderr whom it waits for. Elsewhere it shows nothing.
 #pragma once
 
 #include <memory>

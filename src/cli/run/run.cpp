@@ -42,8 +42,8 @@ void check_outer_lease(const Job& job, Token token) {
         "the run around this one has lost '" + job.options.name + "'; nothing was started"};
 }
 
-// Inside a run of the same name: the command runs under the outer lease and in the outer group,
-// once the store has confirmed that the lease is current.
+// Inside a run of the same name, the command runs under the outer lease and in the outer group,
+// after the store has confirmed that the lease is current.
 int run_inside(const Job& job, const Chain::Entry& outer) {
   if (!covers(outer.side, job.options))
     throw bad_configuration("'" + job.options.name + "' is held by the run around this one as " +
@@ -61,7 +61,7 @@ int run(const Options& options, std::span<char*> all_arguments) {
   auto location = locate(options);
   auto chain = Chain::from_environment();
   refuse_other_store(chain, location);
-  // The command has no use for it, and its reader waits for the end.
+  // The command must not hold it open, because its reader waits for the end of file.
   if (options.status_descriptor > STDERR_FILENO)
     ::fcntl(options.status_descriptor, F_SETFD, FD_CLOEXEC);
   Job job{options,

@@ -7,7 +7,7 @@
 
 namespace holdfast::cli {
 
-// `all_arguments` are those of main, with the program's name: the guard writes its own over them.
+// `all_arguments` are main's, with the program's name; the guard overwrites them with its own name.
 int run(const Options& options, std::span<char*> all_arguments);
 
 }  // namespace holdfast::cli

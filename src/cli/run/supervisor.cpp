@@ -1,5 +1,5 @@
-// The supervisor: passes signals on, keeps the terminal, shows the guard that it lives, and steps
-// in when the guard does not.
+// The supervisor passes signals on, manages the terminal, shows the guard that it is alive, and
+// steps in when the guard is dead or paused.
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr std::int64_t leave_within = 90'000'000;  // nanoseconds; the promise is 100 ms
+constexpr std::int64_t leave_within = 90'000'000;  // nanoseconds; we promise 100 ms
 constexpr std::int64_t first_beat = 100'000'000;   // until the guard knows the ttl
 
 class Supervisor {
@@ -50,18 +50,18 @@ class Supervisor {
   const Job& job_;
   const pid_t guard_;
   Descriptor line_;
-  const std::vector<pid_t> spared_;  // children that we had before
+  const std::vector<pid_t> spared_;  // our children from before this run
   Descriptor signals_;
   BootTimer timer_;
-  std::optional<int> guard_status_;  // as waitpid tells it
+  std::optional<int> guard_status_;  // as waitpid reports it
   std::optional<int> code_;          // to exit with, whatever the guard says
-  int ending_signal_ = 0;            // came before the command was started …
-  std::int64_t leave_at_ = 0;        // … so the user need not wait for a slow store any longer
+  int ending_signal_ = 0;            // came before the command started …
+  std::int64_t leave_at_ = 0;        // … so a slow store must not keep the user waiting
   bool interrupt_passed_ = false;
-  bool stop_passed_ = false;  // the keyboard's, which came to us and not to the command
+  bool stop_passed_ = false;  // the keyboard's stop reached us and not the command
 };
 
-// Those that the user ignored stay ignored, as nohup wants it.
+// Signals that the user ignored stay ignored, as nohup needs it.
 sigset_t Supervisor::all_signals() {
   sigset_t set;
   ::sigfillset(&set);
@@ -97,7 +97,7 @@ void Supervisor::beat() noexcept {
   timer_.arm(next);
 }
 
-// The guard is still at it, and notices that we are gone.
+// The guard may still wait for the store; it notices that we are gone.
 void Supervisor::leave_in_time() noexcept {
   if (leave_at_ != 0 && boot_now() >= leave_at_ && group() == 0)
     code_ = exit_code::by_signal + ending_signal_;
@@ -108,7 +108,7 @@ bool Supervisor::too_late() const noexcept {
   return until != 0 && boot_now() >= until;
 }
 
-// The guard kills at this moment too; if it does not, it is paused.
+// The guard kills at this moment too, unless it is paused.
 void Supervisor::stop_paused_guard() {
   if (group() != 0) ::kill(-group(), SIGKILL);
   tell_loss(job_, "it could not be renewed, for holdfast was paused");
@@ -152,7 +152,8 @@ void Supervisor::read_line() {
   if (message.kind == Message::Kind::stopped) stop_with_command(message.number);
 }
 
-// The shell must see its job stop, and have the terminal back. Who only wants that gets it.
+// The shell must see its job stop and get the terminal back. A command that stopped only because it
+// needs the terminal gets it.
 void Supervisor::stop_with_command(int signal) {
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
   if (wants_terminal && !stop_passed_ && terminal_is_ours()) {
@@ -161,10 +162,11 @@ void Supervisor::stop_with_command(int signal) {
     return;
   }
   const bool had_terminal = take_terminal_back(group());
-  if (signal == SIGSTOP && !had_terminal) return;  // of somebody who will continue it as well
+  if (signal == SIGSTOP && !had_terminal) return;  // its sender will also continue it
   const int like_it = signal == SIGSTOP ? SIGTSTP : signal;
-  // The keyboard's signal reached the command's group alone; our own may be more than one process.
-  // Once only: a second could come behind the SIGCONT of a quick fg, and nobody would send another.
+  // The keyboard's signal reached only the command's group, and our own group may have more than
+  // one process. Send it once: a second could arrive after the SIGCONT of a quick fg, and stop us
+  // for good.
   had_terminal ? ::kill(0, like_it) : ::raise(like_it);
   const auto one = only(like_it);
   ::sigprocmask(SIG_UNBLOCK, &one, nullptr);  // stops here, unless nobody could continue us
@@ -176,7 +178,7 @@ void Supervisor::stop_with_command(int signal) {
   if (!wants_terminal) send(line_.get(), {Message::Kind::signal, SIGCONT});
 }
 
-// What was told before we were continued is not true any more.
+// Reports of stops that were sent before we were continued are stale.
 void Supervisor::forget_stops() noexcept {
   Message stale{};
   while (::recv(line_.get(), &stale, sizeof stale, MSG_DONTWAIT | MSG_PEEK) == sizeof stale &&
@@ -195,13 +197,13 @@ int Supervisor::conclude() {
   const int code = code_ ? *code_ : WEXITSTATUS(*guard_status_);
   const bool interrupted =
       code == exit_code::by_signal + SIGINT || code == exit_code::by_signal + SIGQUIT;
-  // The keyboard's signal reached the command alone: a script that called us should know it too.
+  // The keyboard's signal reached only the command; a script that called us must see it too.
   if (take_terminal_back(group()) && interrupted && !interrupt_passed_)
     ::kill(0, code - exit_code::by_signal);
   return code;
 }
 
-// Of another name in every list of processes, so that `killall -9 holdfast` misses it.
+// Gives the guard another name in every process list, so that `killall -9 holdfast` misses it.
 std::vector<char*> rename_process(std::span<char*> arguments, std::span<char*> command,
                                   std::vector<std::string>& kept) {
   kept.assign(command.begin(), command.end());
@@ -209,7 +211,7 @@ std::vector<char*> rename_process(std::span<char*> arguments, std::span<char*> c
   char* const end = arguments.back() + std::strlen(arguments.back());
   constexpr char name[] = "hf-guard";
   ::prctl(PR_SET_NAME, name);
-  static char shown_by_ls[] = "holdfast";  // it lay in what is overwritten now
+  static char shown_by_ls[] = "holdfast";  // it pointed into the arguments
   program_invocation_name = program_invocation_short_name = shown_by_ls;
   std::memset(begin, 0, static_cast<std::size_t>(end - begin));
   std::memcpy(begin, name, std::min(sizeof name - 1, static_cast<std::size_t>(end - begin)));
@@ -226,7 +228,7 @@ int supervise(Job& job, std::span<char*> all_arguments) {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) refused("socket");
   Descriptor ours(ends[0]);
   Descriptor theirs(ends[1]);
-  // What the guard leaves behind when it is killed becomes ours, to be killed and waited for.
+  // If the guard is killed, its children become ours, so that we can kill them and wait for them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto spared =
       job.options.kill_tree == KillTree::tree ? children_of_this_process() : std::vector<pid_t>{};

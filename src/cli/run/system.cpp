@@ -85,7 +85,8 @@ int next_signal(int descriptor) noexcept {
                                                                : 0;
 }
 
-// What exec left open is not marked to be closed by it. Without /proc: what a shell can give.
+// exec left these open, so they do not have FD_CLOEXEC. Without /proc, tries the numbers that a
+// shell can pass.
 std::vector<int> inherited_descriptors() {
   std::vector<int> found;
   const auto look_at = [&](int number) {

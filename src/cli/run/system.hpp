@@ -1,4 +1,4 @@
-// Small wrappers of the kernel's objects: descriptors, the boot clock and its timer.
+// Small wrappers around kernel objects: descriptors, the boot clock and its timer.
 #pragma once
 
 #include <csignal>
@@ -26,7 +26,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// CLOCK_BOOTTIME in nanoseconds: goes on while the machine sleeps.
+// CLOCK_BOOTTIME in nanoseconds, which goes on while the machine sleeps.
 std::int64_t boot_now() noexcept;
 
 class BootTimer {
@@ -50,16 +50,16 @@ class Flag {
   Descriptor event_;
 };
 
-bool ends_a_process(int signal) noexcept;  // one that does not care for it
+bool ends_a_process(int signal) noexcept;  // by its default action
 sigset_t only(int signal) noexcept;
 Descriptor signals_of(const sigset_t& set);
 int next_signal(int descriptor) noexcept;  // 0: none is pending
 
-// Those that this process has from its parent, beside the standard ones, in ascending order: to be
-// asked before anything is opened.
+// The descriptors that our parent passed on, in ascending order, without the standard ones. Call it
+// before anything is opened.
 std::vector<int> inherited_descriptors();
-// Of this process, all but the standard ones and those in `kept`; `how` is of close_range.
-// Allocates nothing.
+// Closes all descriptors but the standard ones and those in `kept`, which must ascend; `how` holds
+// flags for close_range. Allocates nothing.
 void close_all_but(std::span<const int> kept, int how) noexcept;
 
 [[noreturn]] void refused(const char* what);  // throws Failure: errno says why

@@ -18,7 +18,7 @@ void give_terminal(pid_t group) noexcept {
 bool take_terminal_back(pid_t group) noexcept {
   if (group == 0 || ::isatty(STDIN_FILENO) != 1) return false;
   const pid_t owner = ::tcgetpgrp(STDIN_FILENO);
-  // A command that is a shell may have given it to a job of its own, which died with it.
+  // A command that is a shell may have given the terminal to one of its jobs, which died with it.
   const bool gone = owner > 0 && ::kill(-owner, 0) != 0 && errno == ESRCH;
   return (owner == group || gone) && ::tcsetpgrp(STDIN_FILENO, ::getpgrp()) == 0;
 }

@@ -1,6 +1,6 @@
-// Who may read the terminal: the shell's job, which is our process group, or the command's.
+// Passes the terminal between our process group, which is the shell's job, and the command's.
 //
-// All signals are blocked in who calls these, SIGTTOU too, so that the background may do it.
+// The callers block all signals, SIGTTOU too, so that these calls work from the background.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 namespace holdfast::cli {
 
 bool terminal_is_ours() noexcept;               // our group is in the foreground
-void give_terminal(pid_t group) noexcept;       // if it is ours
-bool take_terminal_back(pid_t group) noexcept;  // true: the group, or one that is gone, had it
+void give_terminal(pid_t group) noexcept;       // if we have it
+bool take_terminal_back(pid_t group) noexcept;  // true: `group`, or a group that is gone, had it
 
 }  // namespace holdfast::cli

@@ -12,16 +12,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The one place that says which lock an option means.
+// The only place that maps options to a lock.
 Lock lock_for(const Store& store, const Job& job) {
   const Options& options = job.options;
   LockOptions wanted;
   wanted.ttl = options.ttl;
   wanted.wait = options.wait;
   wanted.margin = job.timing.margin;
-  // There a killed guard's claim ends a moment before the kernel has killed the command.
+  // Such a store ends a killed guard's claim shortly before the kernel has killed the command.
   if (store.ends_with_process()) wanted.lock_delay = 200ms;
-  // Only the program's name: arguments may be secret, and labels are shown to all.
+  // Only the program's name, because arguments may be secret and everybody can see labels.
   const std::string program = job.command[0];
   wanted.label = std::string_view(program).substr(program.rfind('/') + 1).substr(0, 64);
   switch (options.side) {
@@ -40,7 +40,7 @@ Waiting::Waiting(const Job& job, const Store& store)
 
 Result<Lease> Waiting::try_once() const { return lock_.try_acquire(); }
 
-// A store that cannot even be created stays so.
+// Other errors do not go away: a store that cannot be created will not appear by waiting.
 bool Waiting::may_help(const Error& error) const {
   const int code = failure_of(error).code;
   return job_.options.wait > Millis(0) &&

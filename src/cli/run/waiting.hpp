@@ -16,12 +16,12 @@ class Waiting {
  public:
   Waiting(const Job& job, const Store& store);
 
-  Result<Lease> try_once() const;  // on this thread: a free lock costs no hop
+  Result<Lease> try_once() const;  // on this thread, so a free lock costs no thread switch
   bool may_help(const Error& error) const;
 
-  // On a thread of its own, so that signals are answered meanwhile.
+  // Waits on its own thread, so that the guard can answer signals meanwhile.
   void begin();
-  int descriptor() const noexcept { return over_.descriptor(); }  // readable when it is over
+  int descriptor() const noexcept { return over_.descriptor(); }  // readable when the wait is over
   void stop() { stop_.request_stop(); }
   Result<Lease> result();  // waits until it is over
 
