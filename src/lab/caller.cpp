@@ -8,7 +8,7 @@
 namespace holdfast::lab {
 namespace {
 
-// As in src/runtime/gate.cpp.
+// The same values as in src/runtime/gate.cpp.
 constexpr Millis slice{50};
 constexpr Millis retry_pause{10};
 constexpr Millis release_deadline{1000};
@@ -37,7 +37,7 @@ void Caller::cancel() {
   });
 }
 
-// When it was given out: it may have been let go by the time that its caller runs.
+// Noted when the claim is granted, because it may be gone again when its caller runs.
 void Caller::note_claim() noexcept {
   if (hold && hold->claim && claim_ == 0) claim_ = short_id(hold->claim->id);
 }
@@ -45,7 +45,7 @@ void Caller::note_claim() noexcept {
 void Caller::wake() {
   note_claim();
   if (!thread) return gate_.shop().later([self = shared_from_this()] { self->finish(); });
-  if (!helped_) turn_soon();  // else it comes back from helping by itself
+  if (!helped_) turn_soon();  // else its helping ends by itself
 }
 
 void Caller::turn_soon() {
@@ -81,12 +81,12 @@ void Caller::turn() {
 void Caller::finish() {
   if (std::exchange(finished_, true)) return;
   note_claim();
-  const auto self = shared_from_this();  // whoever is told may let go of it
+  const auto self = shared_from_this();  // settled_() may release the last other reference
   ++turns_;
   settled_();
 }
 
-// ── giving back ─────────────────────────────────────────────────────────────────────────────────
+// ── releases ────────────────────────────────────────────────────────────────────────────────────
 
 Returning::Returning(LabGate& gate, core::Claim& claim, std::function<void(Said)> confirmed)
     : gate_(gate),
@@ -100,7 +100,7 @@ void Returning::begin() {
   gate_.shop().process().at_boot(until_, look);
 }
 
-// As LiveGate::confirm.
+// Like LiveGate::confirm.
 void Returning::look() {
   if (over_) return;
   const bool late = gate_.shop().process().boot() >= until_;

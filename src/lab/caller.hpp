@@ -1,4 +1,4 @@
-// lab/caller.hpp: one acquire of a thread or of a coroutine, from its call to its return.
+// lab/caller.hpp: one acquire by a thread or a coroutine, from its call to its return.
 #pragma once
 
 #include "core/waiter.hpp"
@@ -6,7 +6,7 @@
 
 namespace holdfast::lab {
 
-// Its timers keep it.
+// Its timers keep it alive.
 class Caller final : public core::Waiter, public std::enable_shared_from_this<Caller> {
  public:
   Caller(LabGate& gate, Action settled) : gate_(gate), settled_(std::move(settled)) {
@@ -17,11 +17,11 @@ class Caller final : public core::Waiter, public std::enable_shared_from_this<Ca
   void arrive();
   void cancel();
   void wake();  // its thread is unparked, or its coroutine is resumed
-  std::uint64_t claim() const noexcept { return claim_; }  // behind its hold, as the history says
+  std::uint64_t claim() const noexcept { return claim_; }  // behind its hold, in the history
 
  private:
   void note_claim() noexcept;
-  void turn();  // one turn of the loop in which a thread waits
+  void turn();  // one turn of a thread's wait loop
   void turn_at(BootTime when);
   void turn_soon();
   void finish();
@@ -34,7 +34,7 @@ class Caller final : public core::Waiter, public std::enable_shared_from_this<Ca
   bool finished_ = false;
 };
 
-// What a thread does that gives a lease back and waits for the answer.
+// A thread that releases a lease and waits for the answer.
 class Returning : public std::enable_shared_from_this<Returning> {
  public:
   Returning(LabGate& gate, core::Claim& claim, std::function<void(Said)> confirmed);

@@ -1,8 +1,8 @@
-// lab/chance.hpp: all that is left to chance in the laboratory comes from one seed.
+// lab/chance.hpp: all randomness in the laboratory comes from one seed.
 //
-// Rules that keep a seed's story the same everywhere: never two draws in one call's arguments
-// (their order is the compiler's), no distributions of the standard library, no walk over an
-// unordered container.
+// Rules that keep a seed's story the same everywhere: never two draws in the arguments of one call
+// (the compiler chooses their order), no distributions from the standard library, no iteration over
+// an unordered container.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Chance final : public core::Entropy {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  // Which of so many; the bias of the remainder is of no matter here.
+  // Less than `bound`; the bias of the remainder does not matter here.
   std::uint64_t below(std::uint64_t bound) noexcept { return bound == 0 ? 0 : draw() % bound; }
   bool percent(unsigned odds) noexcept { return below(100) < odds; }
   core::Nanos up_to(core::Nanos most) noexcept {
@@ -31,7 +31,7 @@ class Chance final : public core::Entropy {
   core::Nanos between(core::Nanos least, core::Nanos most) noexcept {
     return least + up_to(most - least);
   }
-  // A source of its own, so that what one part draws does not change what another does.
+  // A separate source, so that one part's draws do not change another part's story.
   Chance fork() noexcept { return Chance(draw()); }
 
  private:

@@ -40,7 +40,7 @@ void Client::think() {
   shop_.process().after(pause, [this] { ask(false); });
 }
 
-// ── asking ──────────────────────────────────────────────────────────────────────────────────────
+// ── asks ────────────────────────────────────────────────────────────────────────────────────────
 
 void Client::ask(bool again) {
   Scene& scene = shop_.scene();
@@ -88,7 +88,7 @@ std::shared_ptr<core::Wish> Client::wish(const Op& op, bool fair) {
   return wish;
 }
 
-// For ever, for some time, or not at all; and perhaps its caller gives up before.
+// Waits for ever, for some time, or not at all; the caller may also give up before.
 void Client::choose_wait() {
   const HabitPlan& habit = shop_.scene().plan.habit;
   const Nanos ttl = shop_.scene().plan.locks[asked_.name].ttl;
@@ -115,7 +115,7 @@ void Client::settled() {
     return held_.empty() ? think() : work();
   }
   const std::shared_ptr<core::Hold> hold = std::move(caller->hold);
-  hold->loss = std::stop_source();  // it wants to be told
+  hold->loss = std::stop_source();  // this client listens to lost()
   held_.push_back({asked_, hold});
   scene.leases.begin(asked_, shop_.process(), hold, caller->claim());
   if (hold->state.load() == core::Hold::State::lost) scene.leases.lost(*hold);
@@ -123,7 +123,7 @@ void Client::settled() {
   work();
 }
 
-// ── working ─────────────────────────────────────────────────────────────────────────────────────
+// ── work ────────────────────────────────────────────────────────────────────────────────────────
 
 void Client::work() {
   const HabitPlan& habit = shop_.scene().plan.habit;
@@ -134,7 +134,7 @@ void Client::work() {
   work_on();
 }
 
-// Looks whether it may, and writes a moment later: what lies between the two is the hazard.
+// Checks valid(), and writes a moment later: the hazard is the time between the two.
 void Client::work_on() {
   core::Hold& hold = *held_.back().hold;
   if (!valid(hold) || steps_-- == 0) return give_back();
@@ -155,7 +155,7 @@ bool Client::valid(core::Hold& hold) {
   return false;
 }
 
-// ── giving back ─────────────────────────────────────────────────────────────────────────────────
+// ── releases ────────────────────────────────────────────────────────────────────────────────────
 
 void Client::give_back() {
   const Held held = std::move(held_.back());

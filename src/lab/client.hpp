@@ -1,4 +1,4 @@
-// lab/client.hpp: somebody in a process who wants a lock again and again, and works with it.
+// lab/client.hpp: a user in a process, who takes locks again and again and works under them.
 #pragma once
 
 #include <memory>
@@ -33,9 +33,9 @@ class Client {
 
   Shop& shop_;
   Chance chance_;
-  const std::uint64_t number_;  // of its own among all clients that ever lived
+  const std::uint64_t number_;  // unique among all clients that ever lived
   unsigned rounds_;
-  bool owns_ = false;  // may enter again, in this round
+  bool owns_ = false;  // may re-enter in this round
   unsigned steps_ = 0;
   Nanos pace_{};
   Op asked_;

@@ -22,8 +22,8 @@ Answers all(std::size_t count, Said said, const char* reason) {
 struct Desk::Open {
   Node& node;
   std::size_t count;
-  std::uint64_t life;  // of the process that waits for it
-  Finish finish;       // empty once it is answered
+  std::uint64_t life;  // of the process that waits for the answer
+  Finish finish;       // empty once the call is answered
   BootTime deadline;
 };
 
@@ -36,7 +36,7 @@ void Desk::send(Node& node, BootTime deadline, std::size_t count, Work work, Fin
   process_.reach(Where::before_send);
   const Nanos until_sent = chance_.between(microseconds(1), microseconds(20));
   process_.after(until_sent, [this, open, work = std::move(work)] {
-    if (!open->finish) return;  // given up while the process stood still
+    if (!open->finish) return;  // timed out while the process was paused
     scene_.network.request(process_.number(), open->node.number,
                            [this, open, work] { arrive(open, work); });
   });
@@ -45,7 +45,7 @@ void Desk::send(Node& node, BootTime deadline, std::size_t count, Work work, Fin
 void Desk::arrive(const std::shared_ptr<Open>& open, const Work& work) {
   Node& node = open->node;
   if (!node.alive()) return send_back(open, all(open->count, Said::no, "refused"));
-  if (node.paused())  // by the time that it goes on, whoever gave up has hung up
+  if (node.paused())  // when it resumes, callers that timed out have hung up
     return node.after(Nanos(0), [this, open, work] {
       if (open->finish) arrive(open, work);
     });

@@ -1,5 +1,5 @@
-// lab/desk.hpp: where a process starts its calls to nodes. Each is answered exactly once: by the
-// node, or with `unknown` at its deadline; what comes later is thrown away.
+// lab/desk.hpp: where a process starts its calls to nodes. Each call is answered exactly once: by
+// the node, or with `unknown` at its deadline. Later answers are discarded.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ class Desk {
   Desk(Scene& scene, Process& process)
       : scene_(scene), process_(process), chance_(scene.world.chance.fork()) {}
 
-  // One answer for each of `count`.
+  // `finish` gets `count` answers.
   void send(Node& node, BootTime deadline, std::size_t count, Work work, Finish finish);
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 bool has(const Plan& plan, auto&& matches) { return std::ranges::any_of(plan.faults, matches); }
 
-// Something that the store has said may be unsaid.
+// True if the store may lose something that it has confirmed.
 bool forgets(const Plan& plan) {
   const StorePlan& store = plan.store;
   if (store.shape == Shape::consensus) return false;
@@ -24,7 +24,7 @@ bool forgets(const Plan& plan) {
 
 Expectation expectation_of(const Plan& plan) {
   const auto jumps = [](const Fault& fault) { return fault.kind == Fault::Kind::jump_clock; };
-  // Whose lease is taken away by others is told after the fact.
+  // If somebody else ends a lease, its holder is told only afterwards.
   const auto breaks = [&](const Fault& fault) {
     return (fault.kind == Fault::Kind::revoke && fault.flag) ||
            (fault.kind == Fault::Kind::end_session && plan.store.shape == Shape::consensus);
@@ -45,12 +45,12 @@ Expectation expectation_of(const Plan& plan) {
     expected.lock_delay = std::max<Nanos>(expected.lock_delay, lock.lock_delay);
     expected.margin = std::min(expected.margin, core::default_margin(lock.ttl));
   }
-  // Claims outlive their ttl by as much as the store's clock went back; and after a fault the guard
+  // Claims outlive their ttl by as much as the store's clock went back, and after a fault the guard
   // may keep everybody out.
   for (const Fault& fault : plan.faults)
     if (jumps(fault)) expected.grace += Nanos(std::max<std::int64_t>(-fault.amount, 0));
   if (plan.store.guard) expected.grace += plan.store.guard_ttl;
-  // A claim that was withdrawn may be back, for nobody.
+  // A withdrawn claim may come back, although nobody wants it.
   if (forgets(plan) || has(plan, jumps)) expected.grace += 2 * expected.ttl;
   return expected;
 }

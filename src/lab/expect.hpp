@@ -1,4 +1,4 @@
-// lab/expect.hpp: what the store of a plan promises, given what the plan does to it.
+// lab/expect.hpp: what the store of a plan promises under the faults of that plan.
 #pragma once
 
 #include "lab/check/expectation.hpp"

@@ -55,7 +55,7 @@ void LabGate::end_claim(core::Claim* claim) noexcept {
   std::erase_if(claims_, [&](const auto& one) { return one.get() == claim; });
 }
 
-// True if there may be more to do.
+// Returns true if there may be more to do.
 bool LabGate::perform(core::Orders& orders) {
   for (std::size_t i = 0; i < orders.starts; ++i) start(orders.start[i]);
   for (std::size_t i = 0; i < orders.wakes; ++i)
@@ -84,7 +84,7 @@ void LabGate::start(const core::Orders::Start& order) {
   }
 }
 
-// ── threads behind calls ────────────────────────────────────────────────────────────────────────
+// ── threads that help calls ─────────────────────────────────────────────────────────────────────
 
 void LabGate::stand_behind(core::Claim& claim, const void* who, Action ended) {
   standing_.push_back({&claim, who, std::move(ended)});
@@ -101,7 +101,7 @@ void LabGate::ended(const core::Claim* claim) {
     if (one.claim == claim) shop_.later(one.ended);
 }
 
-// As Hand does with a gate that it was called to.
+// Does what Hand does for a gate that called it.
 void LabGate::visit() {
   step({}, [](const auto&, auto&) {});
   while (core::Claim* claim = unattended()) {
@@ -140,7 +140,7 @@ void LabGate::clock_changed() {
   arm();
 }
 
-// The heart calls no store; the hand comes after it.
+// The timer thread calls no store; the store thread does that a moment later.
 void LabGate::due() {
   armed_ = core::never;
   step({.starts = false}, [this](const auto& moment, auto& orders) { tick(moment, orders); });

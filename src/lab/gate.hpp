@@ -1,5 +1,5 @@
-// lab/gate.hpp: the core's gate at work in a simulated process. It does what src/runtime/gate.cpp
-// does, in events instead of threads.
+// lab/gate.hpp: runs the core's gate in a simulated process. It does what src/runtime/gate.cpp
+// does, with events instead of threads.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ class Caller;
 class LabGate;
 class Shop;
 
-// A claim with the calls that carry it to the store and back.
+// A claim, and its calls to the store.
 struct LabClaim final : core::Claim, Pending<std::span<Answer>> {
   explicit LabClaim(LabGate& at) noexcept : gate(at) {}
-  void begin(BootTime by) noexcept;                        // its release
-  void done(std::span<Answer> answers) noexcept override;  // is answered
+  void begin(BootTime by) noexcept;                        // starts its release
+  void done(std::span<Answer> answers) noexcept override;  // its release is answered
   LabGate& gate;
 };
 
@@ -41,14 +41,14 @@ class LabGate final : public core::Gate {
   template <class Event>
   void step(core::Collector collector, Event&& event);
 
-  // A thread stands behind a call of this claim: `ended` is called when the call is.
+  // A thread helps a call of this claim; `ended` runs when that call is answered.
   void stand_behind(core::Claim& claim, const void* who, Action ended);
   void stand_down(core::Claim& claim, const void* who);
-  void ended(const core::Claim* claim);  // a call of it was answered; it may be gone
+  void ended(const core::Claim* claim);  // one of its calls was answered; the claim may be gone
 
   void renewed(core::Claim& claim, const core::Sent& sent, const Answer& answer);
   Keep keep(core::Claim& claim, core::Sent& sent, BootTime& deadline);
-  void visit();  // the hand's
+  void visit();  // done by the store thread
   void clock_changed();
 
   std::vector<std::uint64_t> waiting;  // ops in line here, in order
@@ -74,7 +74,7 @@ class LabGate final : public core::Gate {
   std::vector<std::unique_ptr<LabClaim>> claims_;
   std::vector<Standing> standing_;
   BootTime armed_ = core::never;
-  std::uint64_t arming_ = 0;  // which timer counts
+  std::uint64_t arming_ = 0;  // the number of the only timer that counts
 };
 
 }  // namespace holdfast::lab

@@ -1,4 +1,4 @@
-// lab/gate_step.hpp: the body of LabGate::step, for those who call it.
+// lab/gate_step.hpp: the body of the template LabGate::step, for the files that call it.
 #pragma once
 
 #include "lab/shop.hpp"

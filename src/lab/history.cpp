@@ -15,7 +15,7 @@ constexpr std::array words{
     "vanished", "left",         "note"};
 static_assert(words.size() == static_cast<std::size_t>(What::note) + 1);
 
-// FNV-1a over the values, not over the bytes of the struct: those have gaps.
+// FNV-1a over the values, not over the bytes of the struct, because the struct has padding.
 class Hash {
  public:
   void add(std::uint64_t value) noexcept {

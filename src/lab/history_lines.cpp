@@ -1,4 +1,4 @@
-// Histories as JSON lines: what real runs write, and what any other tool can read.
+// Histories as JSON lines, which real runs write and any other tool can read.
 #include <array>
 #include <charconv>
 #include <map>
@@ -9,7 +9,7 @@
 namespace holdfast::lab {
 namespace {
 
-// Calls and their returns, as Jepsen names them; everything else is `info` under its own word.
+// Calls and returns are named as in Jepsen; everything else is `info` under its own word.
 struct Phase {
   What what;
   std::string_view op, phase;
@@ -51,7 +51,7 @@ void put(std::string& out, std::string_view key, std::string_view value, bool qu
 void put(std::string& out, std::string_view key, std::int64_t value) {
   put(out, key, std::to_string(value), false);
 }
-// Not every reader of JSON has 64 bits for a number.
+// Not every JSON reader has 64 bits for a number.
 void put_wide(std::string& out, std::string_view key, std::uint64_t value) {
   if (value != 0) put(out, key, std::to_string(value), true);
 }
@@ -61,7 +61,7 @@ class Object {
  public:
   explicit Object(std::string_view line) : rest_(line) {}
 
-  // Empty: it was read.
+  // Returns what is wrong; empty if nothing is.
   std::string read() {
     if (!take('{')) return "an object in { } is expected";
     if (take('}')) return end();
@@ -174,7 +174,7 @@ class Reader {
     return {};
   }
 
-  // A real run's names are any text; they are numbered as they come.
+  // A real run's names can be any text; they are numbered in the order of appearance.
   std::uint16_t number_of(const std::string& name) {
     return names_.try_emplace(name, static_cast<std::uint16_t>(names_.size())).first->second;
   }

@@ -1,5 +1,5 @@
-// lab/leases.hpp: all leases that their owners still have. valid() is asked of each of them before
-// every line of the history, also while its process stands still; what changed is told.
+// lab/leases.hpp: all leases that their owners still have. Before every event of the history it
+// calls valid() of each of them, even while its process is paused, and records what changed.
 #pragma once
 
 #include "core/hold.hpp"
@@ -22,13 +22,13 @@ class Leases {
  public:
   explicit Leases(World& world);
 
-  // Granted, by this claim.
+  // A lease was granted through this claim.
   void begin(const Op& op, const Machine& machine, std::shared_ptr<core::Hold> hold,
              std::uint64_t claim);
-  void lost(const core::Hold& hold);   // its owner is told
+  void lost(const core::Hold& hold);   // its owner was told
   void end(std::uint64_t op);          // released
   void end_all(std::int16_t process);  // it died
-  void look();                         // asks valid() of all
+  void look();                         // calls valid() of all
 
  private:
   struct Lease {
@@ -38,7 +38,7 @@ class Leases {
     std::uint64_t claim;
     bool valid;
     bool lost;
-    BootTime counted;  // what the history was told, on the owner's clock …
+    BootTime counted;  // as last recorded, on the owner's clock …
     Time until;        // … and in true time
   };
   Event event(const Lease& lease, What what) const;

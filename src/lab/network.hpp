@@ -1,5 +1,5 @@
-// lab/network.hpp: the ways between processes and nodes. What travels is delayed, comes too late,
-// gets lost or finds the way cut; it never comes twice.
+// lab/network.hpp: the links between processes and nodes. A message is delayed, comes too late,
+// gets lost or finds its link cut, but it never comes twice.
 #pragma once
 
 #include "lab/plan.hpp"
@@ -12,13 +12,13 @@ class Network {
  public:
   Network(World& world, const Plan& plan, bool recorded);
 
-  // `arrives` is called at the far end, or never.
+  // `arrives` runs at the far end, or never.
   void request(std::int16_t process, std::int16_t node, Action arrives);
   void reply(std::int16_t process, std::int16_t node, Action arrives);
   void message(std::int16_t process, std::int16_t node, Action arrives);  // pushed by the node
 
   void cut(std::int16_t process, std::int16_t node, Way way, bool is_cut) noexcept;
-  void calm() noexcept;  // from here on nothing is lost or late
+  void calm() noexcept;  // after this nothing is lost or late
 
  private:
   struct Line {

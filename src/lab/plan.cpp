@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t most_drift = 5000;  // two such clocks agree within 1 %
 
-// A moment of one ttl's life: a little below or above a third, the whole, or three of it.
+// A little less or more than a twelfth, a third, one or three of the ttl.
 Nanos telling_length(Nanos ttl, Chance& chance) {
   static constexpr std::int64_t twelfths[] = {1, 4, 12, 36};
   const Nanos around = ttl * twelfths[chance.below(4)] / 12;
@@ -156,7 +156,7 @@ void plan_faults(Plan& plan, Chance& chance) {
     const Fault fault = plan_fault(plan, chance);
     plan.faults.push_back(fault);
     if (fault.kind != Fault::Kind::jump_wall) continue;
-    // A machine whose clock is set is often one that stood still.
+    // A machine whose clock is set was often paused just before.
     Fault pause = fault;
     pause.kind = Fault::Kind::pause;
     pause.where = Where::inside;
@@ -164,7 +164,7 @@ void plan_faults(Plan& plan, Chance& chance) {
   }
 }
 
-// A quarter of them.
+// Each branch with a probability of a quarter.
 std::uint32_t plan_rare(Chance& chance) {
   std::uint32_t rare = 0;
   for (unsigned i = 0; i < static_cast<unsigned>(core::Rare::count_); ++i)
@@ -172,7 +172,8 @@ std::uint32_t plan_rare(Chance& chance) {
   return rare;
 }
 
-// What a lock costs, and that nothing is lost without a reason, can only be judged in peace.
+// The cost of a lock, and that no lease is lost without a reason, can be judged only without
+// faults.
 void keep_quiet(Plan& plan) {
   plan.noise = {.latest = plan.noise.latest};
   plan.rare = 0;

@@ -12,7 +12,7 @@
 namespace holdfast::lab {
 namespace {
 
-// Rare branches: those that the plan has, each time with these odds.
+// Takes the rare branches that the plan has, each time with these odds.
 struct Rarely {
   static constexpr unsigned odds = 15;
   static bool happens(void* asked, core::Rare branch) {
@@ -25,7 +25,7 @@ struct Rarely {
   Chance chance;
 };
 
-// For as long as one story is told.
+// Sets the switches for the length of one story.
 class Switched {
  public:
   explicit Switched(Rarely& rarely) : before_(core::switches) {
@@ -85,7 +85,7 @@ void become_calm(Scene& scene) {
   scene.tell(What::calm, nobody);
 }
 
-// What no process should still have to do when all is over.
+// Records the work that a process still has at the end; there should be none.
 void tell_what_is_left(Scene& scene) {
   for (const auto& process : scene.processes)
     if (process->shop() && !process->shop()->idle())

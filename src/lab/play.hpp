@@ -1,5 +1,5 @@
-// lab/play.hpp: a plan is played out: the product's own core in simulated processes, before a
-// simulated store, on virtual time. The same plan always gives the same story.
+// lab/play.hpp: plays a plan: the product's own core in simulated processes, against a simulated
+// store, on virtual time. The same plan always gives the same story.
 #pragma once
 
 #include "lab/check/expectation.hpp"
@@ -16,7 +16,7 @@ struct Story {
 };
 
 struct Recording {
-  bool wire = false;  // also what went over the wire, for pictures
+  bool wire = false;  // record messages too, for pictures
 };
 Story play(const Plan& plan, Recording recording = {});
 

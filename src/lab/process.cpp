@@ -37,7 +37,7 @@ void Process::crash(Nanos for_how_long) {
   });
 }
 
-// Between two pauses it runs for long enough to notice the first.
+// Between two pauses a process runs long enough to notice the first.
 void Process::stand_still(Nanos for_how_long) {
   constexpr Nanos breath = Millis(5);
   if (!alive() || paused() || world().now() < resumed_ + breath) return;

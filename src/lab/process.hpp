@@ -1,4 +1,4 @@
-// lab/process.hpp: a client's process: a machine with a store open in it, for as long as it lives.
+// lab/process.hpp: a client's process: a machine that has the store open for as long as it lives.
 #pragma once
 
 #include "lab/desk.hpp"
@@ -14,14 +14,14 @@ class Process final : public Machine {
 
   std::int16_t number() const noexcept { return number_; }
   Desk& desk() noexcept { return desk_; }
-  Hints* hints() noexcept;  // of this life; null: it is dead
+  Hints* hints() noexcept;  // of this life; null: the process is dead
   Shop* shop() noexcept { return shop_.get(); }
   core::Moment moment() noexcept { return {boot(), wall_ahead(), entropy_}; }
 
   void begin();  // a new life
   void crash(Nanos for_how_long);
   void stand_still(Nanos for_how_long);
-  // As soon as it comes to such a place.
+  // Pauses when it next reaches such a place.
   void stand_still_at(Where where, Nanos for_how_long);
   void reach(Where where);
   void drift(std::int64_t parts_per_million);

@@ -1,5 +1,5 @@
-// lab/resource.hpp: what the locks protect: for each a register that checks tokens, and one that
-// does not. Writes travel as slowly as anything else.
+// lab/resource.hpp: what the locks protect: for each lock one register that checks tokens and one
+// that does not. Writes travel as slowly as any message.
 #pragma once
 
 #include "lab/leases.hpp"
@@ -18,7 +18,7 @@ class Resource {
 
   World& world_;
   Chance chance_;
-  std::vector<std::uint64_t> newest_;  // token that the one that checks has seen
+  std::vector<std::uint64_t> newest_;  // token that the checking register has seen
 };
 
 }  // namespace holdfast::lab

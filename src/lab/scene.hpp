@@ -1,4 +1,4 @@
-// lab/scene.hpp: all that takes part in one story.
+// lab/scene.hpp: everything that takes part in one story.
 #pragma once
 
 #include <memory>

@@ -40,7 +40,7 @@ Shop::~Shop() = default;
 
 void Shop::open() {
   for (unsigned i = 0; i < scene_.plan.clients; ++i) {
-    // Unlike that of every other client, in this life and before it.
+    // Unique among all clients of this life and of earlier ones.
     const auto process = static_cast<std::uint64_t>(process_.number());
     const std::uint64_t number = (process_.life() * 100 + process + 1) * 100 + i + 1;
     clients_.push_back(std::make_unique<Client>(*this, number));

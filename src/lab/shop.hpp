@@ -1,5 +1,5 @@
 // lab/shop.hpp: one life of a process that has opened the store: its gates, its callers, and what
-// the hand, the heart and the callback threads do for them.
+// the store thread, the timer thread and the callback threads do for them.
 #pragma once
 
 #include <list>
@@ -20,9 +20,9 @@ class Shop final : public Hints {
   Backend& backend() const noexcept { return *backend_; }
   LabGate& gate(std::uint16_t name) { return *gates_[name]; }
 
-  void open();                  // its clients begin
-  void renew(LabClaim& claim);  // goes with the next round
-  void later(Action action);    // on another thread of the process, soon
+  void open();                  // starts its clients
+  void renew(LabClaim& claim);  // in the next round
+  void later(Action action);    // soon, on another thread of the process
   void arm();
   bool idle() const noexcept;
 
@@ -31,7 +31,7 @@ class Shop final : public Hints {
   void gone(std::string_view name, const ClaimId& claim) noexcept override;
   void alive(BootTime sent, Millis ttl) noexcept override;
   void warn(const Problem&) noexcept override {}
-  void in_doubt() noexcept override {}  // the simulated ones say nothing of it
+  void in_doubt() noexcept override {}  // simulated stores do not report this
 
  private:
   struct Round;

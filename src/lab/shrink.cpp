@@ -13,7 +13,7 @@ bool complains(const Plan& plan, Checker checker) {
   });
 }
 
-// Keeps the change if the violation stays.
+// Keeps the change if the violation remains.
 void attempt(Plan& plan, Checker checker, auto&& change) {
   Plan smaller = plan;
   change(smaller);

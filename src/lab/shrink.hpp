@@ -1,4 +1,4 @@
-// lab/shrink.hpp: the same violation with as few faults as will do.
+// lab/shrink.hpp: finds a plan with fewer faults that shows the same violation.
 #pragma once
 
 #include "lab/check/check.hpp"
@@ -6,10 +6,10 @@
 
 namespace holdfast::lab {
 
-// Leaves out faults, and then noise and rare branches, while the same checker still complains.
+// Leaves out faults, then noise and rare branches, as long as the same checker still complains.
 Plan shrink(Plan plan, Checker complains);
 
-// All that a person needs: the seed, what went wrong, the shortest plan, its story.
+// All that a person needs: the seed, what went wrong, the shortest plan and its story.
 std::string report(const Plan& plan, const Violation& violation);
 
 }  // namespace holdfast::lab

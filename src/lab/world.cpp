@@ -44,7 +44,8 @@ BootTime Machine::boot() const noexcept {
 Time Machine::when(BootTime shown) const noexcept {
   const Nanos ahead = shown - base_;
   if (shown <= boot()) return world_.now();
-  // The first moment at which it shows that much; a step of the division below is a millisecond.
+  // Searches for the first moment at which the clock shows this, because the division below works
+  // in steps of a millisecond.
   Time at = since_ + ahead - Nanos(ahead.count() / 1'000'000 * ppm_);
   at = std::max(at, world_.now());
   const auto shows = [&](Time moment) {
@@ -86,7 +87,7 @@ void Machine::perform(std::uint64_t life, Action action) {
 void Machine::at_boot(BootTime shown, Action action) {
   at(when(shown), [this, shown, action = std::move(action)]() mutable {
     if (boot() >= shown) return action();
-    at_boot(shown, std::move(action));  // its clock went slower, or was set back
+    at_boot(shown, std::move(action));  // the clock slowed down, or was set back
   });
 }
 

@@ -1,6 +1,6 @@
-// lab/world.hpp: true time, what happens next, and the machines on which it happens.
+// lab/world.hpp: true time, the events to come, and the machines on which they happen.
 //
-// One thread, one seed. Time jumps from event to event; of events at the same moment the seed
+// One thread, one seed. Time jumps from event to event; among events at the same moment the seed
 // decides which comes first.
 #pragma once
 
@@ -27,7 +27,7 @@ class World {
   Time now() const noexcept { return now_; }
   void at(Time when, Action action);
   void after(Nanos delay, Action action) { at(now_ + delay, std::move(action)); }
-  // Until nothing is left to happen (true) or that time has come (false).
+  // Runs until no event is left (returns true) or that time has come (returns false).
   bool run(Time until);
   std::uint64_t steps() const noexcept { return steps_; }
 
@@ -39,13 +39,13 @@ class World {
 
   Chance chance;
   History history;
-  Action before_telling;  // may add to the history itself
+  Action before_telling;  // may add events itself
 
  private:
   struct Due {
     Time when;
     std::uint64_t tie;
-    std::uint64_t number;  // should two ties be equal
+    std::uint64_t number;  // decides if two ties are equal
     Action action;
   };
   static bool later(const Due& a, const Due& b) noexcept;
@@ -57,7 +57,7 @@ class World {
   std::uint64_t steps_ = 0;
 };
 
-// What has a clock of its own and can stand still or die: a client's process, a store's node.
+// Something with its own clock that can pause or die: a client's process or a store's node.
 class Machine {
  public:
   explicit Machine(World& world) noexcept : world_(world) {}
@@ -67,26 +67,26 @@ class Machine {
   World& world() const noexcept { return world_; }
 
   // ── its clocks ──
-  BootTime boot() const noexcept;                            // what its boot clock shows now
+  BootTime boot() const noexcept;                            // its boot clock's time now
   Nanos wall_ahead() const noexcept { return wall_ahead_; }  // its wall clock less its boot clock
   Time when(
-      BootTime shown) const noexcept;  // true time at which its clock will show that; not past
+      BootTime shown) const noexcept;  // the true time at which its clock shows that; not past
   void set_rate(
-      std::int64_t parts_per_million) noexcept;  // from now on, so much faster than true time
-  void jump_boot(Nanos by) noexcept;  // a machine's own boot clock never does; a store's clock may
+      std::int64_t parts_per_million) noexcept;  // from now on, relative to the rate of true time
+  void jump_boot(Nanos by) noexcept;  // a real boot clock never jumps; a store's clock may
   void jump_wall(Nanos by) noexcept;
 
   // ── its life ──
   bool alive() const noexcept { return alive_; }
-  std::uint64_t life() const noexcept { return life_; }  // which one: how often it died before
+  std::uint64_t life() const noexcept { return life_; }  // how often it has died
   bool paused() const noexcept { return paused_; }
-  // Happens here: not if it died in between, and if it stands still then, when it goes on.
+  // Runs `action` here; never if the machine dies first, and after the pause if it is paused then.
   void at(Time when, Action action);
   void after(Nanos delay, Action action) { at(world_.now() + delay, std::move(action)); }
-  void at_boot(BootTime shown, Action action);  // by its own clock, whatever becomes of that
+  void at_boot(BootTime shown, Action action);  // by its own clock, even if that changes
   void pause() noexcept { paused_ = true; }
   void resume();
-  void die() noexcept;  // what was to happen here does not
+  void die() noexcept;  // cancels what was to happen here
   void revive() noexcept { alive_ = true; }
 
  private:

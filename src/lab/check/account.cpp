@@ -63,7 +63,7 @@ void Account::see_lease(Acquire& acquire, const Event& event) {
   }
 }
 
-// The latest claim of that id; a new one if it has ended, or never was.
+// The latest claim with that id; a new one if that has ended or never existed.
 Claimed& Account::claim_of(const Event& event) {
   std::vector<std::size_t>& known = by_claim_[{event.name, event.claim}];
   if (!known.empty() && claims_[known.back()].gone == not_yet) return claims_[known.back()];

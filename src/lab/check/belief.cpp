@@ -1,6 +1,6 @@
-// Belief: valid(), as it was seen at every event. Nobody believes while others that do not fit
-// beside it do, nobody longer than was told, and nobody after the store has ended its claim, even
-// if nobody else came.
+// Belief: valid(), as seen at every event. It must not be true for two leases that exclude each
+// other, nor longer than recorded, nor after the store has ended the claim, even if nobody else got
+// in.
 #include "lab/check/sweep.hpp"
 
 namespace holdfast::lab {
@@ -72,7 +72,8 @@ void check_belief(const Account& account, const Expectation& expected, Violation
   for (const auto& belief : beliefs.all()) {
     held.push_back(belief.held);
     const Acquire& lease = *belief.held.lease;
-    // `until` was told in true time; a clock whose rate changed since comes a little later to it.
+    // `until` was recorded in true time; a clock whose rate has changed since reaches it a bit
+    // later.
     if (belief.last_seen > lease.until &&
         belief.last_seen - lease.until > expected.ttl.count() / 50)
       found.push_back({Checker::belief,

@@ -1,7 +1,8 @@
-// lab/check/check.hpp: reads a history and says which promise was broken, by which checker.
+// lab/check/check.hpp: reads a history and says which promises were broken, and which checkers
+// found that.
 //
-// Each checker is a pure function of the history and of what was promised; simulated and real runs
-// are judged by the same ones.
+// Each checker is a pure function of the history and of what was promised. The same checkers judge
+// simulated and real runs.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@
 namespace holdfast::lab {
 
 enum class Checker : std::uint8_t {
-  exclusion,  // leases that count do not overlap
-  belief,     // nobody sees valid() true when another does, or when the store has ended it
-  fencing,    // tokens grow; the resource that checks them refuses the old, and only those
-  linear,     // acquires and releases are those of a lock
-  lost,       // whoever loses a lease is told in time, and nobody else
-  liveness,   // after calm, what is free is taken by whoever waits
-  fairness,   // nobody is overtaken beyond the stated bound
-  residue,    // after calm, nothing stays in the store for those who want nothing
+  exclusion,  // leases that exclude each other do not overlap
+  belief,     // valid() is not true while another's is, nor after the store has ended the claim
+  fencing,    // tokens grow; the resource that checks them refuses old ones, and only those
+  linear,     // acquires and releases behave like a lock's
+  lost,       // a holder that loses its lease is told in time, and no other holder is
+  liveness,   // after calm, waiters get what is free
+  fairness,   // no waiter is overtaken beyond the stated bound
+  residue,    // after calm, no claim stays in the store that nobody wants
   cost,       // a handover and a lease cost a bounded number of requests
   stuck,      // at the end no process has anything left to do
 };

@@ -1,5 +1,5 @@
-// Cost: without faults a handover takes a bounded number of requests, however many wait, and a
-// lease a bounded number of renewals.
+// Cost: without faults, a handover takes a bounded number of requests, however many clients wait,
+// and a lease takes a bounded number of renewals.
 #include "lab/check/account.hpp"
 
 namespace holdfast::lab {
@@ -12,7 +12,7 @@ bool is_request(const Event& event, std::string_view what) {
   return event.what == What::arrived && !event.flag && event.note == what;
 }
 
-// Whoever stands in line asks again now and then, to heal a lost message: at most that often.
+// A waiter asks again now and then, to heal a lost message: at most this often.
 std::int64_t healing(const Claimed& claim, std::int64_t end, std::int64_t ttl) {
   if (claim.queued == not_yet || ttl == 0) return 0;
   const std::int64_t waited = std::min({claim.granted, claim.gone, end}) - claim.queued;

@@ -1,5 +1,5 @@
-// Exclusion: leases that count, each from its grant to its release, its loss or its end, never
-// weigh more than fits; nor do the claims that a node has granted, whatever became of their owners.
+// Exclusion: leases, each from its grant to its release, loss or end, never weigh more than fits.
+// Nor do the claims that a node has granted, whatever became of their owners.
 #include "lab/check/sweep.hpp"
 
 namespace holdfast::lab {
@@ -15,7 +15,7 @@ void check_store(const Account& account, Violations& found) {
   for (const Event& event : account.events()) {
     if (event.what != What::store_ended && event.what != What::store_granted) continue;
     std::vector<Granted>& here = granted[event.name];
-    // A new master ends what the old one granted.
+    // A new master may end a claim that the old one granted, so an end counts for all nodes.
     const bool ends = event.what == What::store_ended;
     std::erase_if(here, [&](const Granted& one) {
       return one.claim == event.claim && (ends || one.node == event.node);

@@ -1,6 +1,6 @@
 // lab/check/expectation.hpp: what the stated guarantees of a store promise in one run.
 //
-// Whoever sets up a run fills it in; what is not promised is not judged.
+// The code that sets up a run fills it in. The checkers do not judge what is not promised.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace holdfast::lab {
 
 struct Expectation {
-  bool exclusive = true;  // never more at once than fits
+  bool exclusive = true;  // leases never weigh more than fits
   bool tokens = true;     // numbers grow in the order of the store's commits
-  bool fifo = true;       // the store keeps a line; an unfair ask may still pass it
-  bool notifies = true;   // waiters are told; without it they poll, and polling has no bounded cost
-  bool faults = false;    // something failed, by plan: a loss or a retry has a reason
-  bool unfenced = false;  // the resource that checks no token must stay in order too
-  std::uint32_t handovers = 64;  // in a row inside one process
+  bool fifo = true;       // the store keeps a line, which only unfair asks may pass
+  bool notifies = true;   // the store notifies waiters; else they poll, which has no bounded cost
+  bool faults = false;    // the plan has faults, which explain a loss or a retry
+  bool unfenced = false;  // the resource that checks no tokens must stay in order too
+  std::uint32_t handovers = 64;  // at most, in a row inside one process
   core::Nanos ttl{0};            // the longest of the run
   core::Nanos lock_delay{0};
   core::Nanos margin{0};  // the shortest between lost() and the end of a lease; 0: not known
-  core::Nanos grace = Millis(1500);  // after calm: for what a healthy store does without delay
+  core::Nanos grace = Millis(1500);  // after calm: time for what a healthy store does at once
 };
 
 }  // namespace holdfast::lab

@@ -1,5 +1,5 @@
-// Fairness: claims are granted in the order in which they came into the store's line, and a process
-// on its turn serves its own in their order, a bounded number of times and for a bounded while.
+// Fairness: the store grants claims in the order of its line, and a process whose turn it is serves
+// its own waiters in their order, a bounded number of times and for a bounded time.
 #include "core/validity.hpp"
 #include "lab/check/account.hpp"
 
@@ -23,7 +23,7 @@ void check_line(const Account& account, Violations& found) {
   }
 }
 
-// Leases that follow each other on one claim.
+// Checks the leases that follow each other on one claim.
 void check_handovers(const Account& account, const Expectation& expected, Violations& found) {
   struct Turns {
     const Acquire* first = nullptr;
@@ -52,7 +52,8 @@ void check_handovers(const Account& account, const Expectation& expected, Violat
   }
 }
 
-// Inside a process the first to ask for all of it has the smaller token, unless it entered again.
+// Inside a process, the exclusive acquire that asked first has the smaller token. Re-entries do not
+// count.
 void check_own_line(const Account& account, Violations& found) {
   std::map<std::pair<std::uint16_t, std::int16_t>, const Acquire*> latest;
   for (const Acquire& one : account.acquires()) {

@@ -1,12 +1,12 @@
-// Fencing: numbers grow in the order of the store's commits; a token is that of its claim's number
-// and of nobody else; the resource that checks tokens refuses the old ones, and only those.
+// Fencing: numbers grow in the order of the store's commits; a token has its claim's number, and no
+// other lease has it; the resource that checks tokens refuses old ones, and only those.
 #include "core/validity.hpp"
 #include "lab/check/account.hpp"
 
 namespace holdfast::lab {
 namespace {
 
-// Of all nodes together: a new master goes on where the old one was.
+// Across all nodes, because a new master continues the old one's numbers.
 void check_numbers(const Account& account, Violations& found) {
   std::map<std::uint16_t, std::uint64_t> newest;
   for (const Event& event : account.events()) {
@@ -23,8 +23,8 @@ void check_numbers(const Account& account, Violations& found) {
 
 bool one_owner(const Acquire& a, const Acquire& b) { return a.owner && a.owner == b.owner; }
 
-// Why `lease` may not have its token, given the first lease with that token and the one before it
-// on the same claim; either may be missing.
+// Says why `lease` must not have its token, given the first lease with the same token and the lease
+// before it on its claim; either may be null.
 std::string wrong(const Acquire& lease, const Acquire* same, const Acquire* before) {
   if (same && !(same->process == lease.process && same->claim == lease.claim &&
                 (one_owner(*same, lease) || (!same->exclusive() && !lease.exclusive()))))
@@ -60,7 +60,7 @@ void check_tokens(const Account& account, Violations& found) {
   }
 }
 
-// The resource: one that checks tokens, and one that does not.
+// Checks the resource that checks tokens (`fenced`), or the one that does not.
 void check_writes(const Account& account, bool fenced, Violations& found) {
   std::map<std::uint16_t, std::uint64_t> newest;
   for (const Event& event : account.events()) {

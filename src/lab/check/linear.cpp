@@ -12,12 +12,12 @@ constexpr std::size_t most_states = 200'000;
 constexpr std::array<std::string_view, 5> words{
     "owner-aware mutex", "reentrant mutex", "fenced mutex", "reentrant fenced mutex", "permits"};
 
-// The lock as it should be: who is inside, and the last token.
+// The model of a correct lock: who is inside, and the last token.
 class Lock {
  public:
   Lock(Model model, std::uint32_t capacity) : model_(model), capacity_(capacity) {}
 
-  // Whether it could happen now; if so it has.
+  // Performs the operation and returns true, if it could happen now.
   bool apply(const Operation& operation) {
     return operation.kind == Operation::Kind::acquire ? enter(operation) : leave(operation.lease);
   }
@@ -39,7 +39,7 @@ class Lock {
   bool reentrant() const {
     return model_ != Model::owner_aware_mutex && model_ != Model::fenced_mutex;
   }
-  // Whoever is inside already enters again by its owner, and weighs nothing more.
+  // An owner that is inside already may re-enter, and weighs nothing more.
   const Inside* entered(const Operation& operation) const {
     if (!reentrant() || operation.owner == 0) return nullptr;
     const auto own = std::ranges::find(inside_, operation.owner, &Inside::owner);
@@ -91,14 +91,14 @@ class Search {
   }
 
  private:
-  // A state on the way, which operation led to it, and which is tried next in it.
+  // A state on the path, the operation that led to it, and the one to try next.
   struct Frame {
     Lock lock;
     std::size_t next;
     std::size_t chosen;
   };
 
-  // One more operation, of those that could come next, to a state that was not met before.
+  // Takes one more operation that could come next, if it leads to a new state.
   bool deeper() {
     const std::int64_t first_return = earliest_return();
     for (std::size_t& next = path_.back().next; next < operations_.size();) {
@@ -116,7 +116,7 @@ class Search {
     }
     return false;
   }
-  // What is called after this must not come first.
+  // An operation that was called after this cannot come first.
   std::int64_t earliest_return() {
     std::int64_t earliest = not_yet;
     for (std::size_t i = 0; i < operations_.size() && operations_[i].called <= earliest; ++i)
@@ -166,8 +166,8 @@ std::vector<Operation> operations_of(const std::vector<Acquire>& acquires, std::
   std::vector<Operation> all;
   for (const Acquire& one : acquires) {
     if (one.name != name || !one.leased()) continue;
-    if (one.ended() <= one.granted) continue;  // it was over before its caller had it
-    // An owner is somebody inside one process.
+    if (one.ended() <= one.granted) continue;  // it had ended before its caller got it
+    // An owner is known only inside its process.
     const std::uint64_t owner =
         one.owner ? one.owner * 0x10000 + static_cast<std::uint16_t>(one.process) + 1 : 0;
     const Operation acquire{Kind::acquire, one.asked, one.granted, one.op,

@@ -1,5 +1,5 @@
-// Liveness: after calm, while all who wait would fit beside what is held, one of them is let in
-// within the time in which a dead holder's lease ends; and everybody gets an answer.
+// Liveness: after calm, while every waiter would fit beside the holders, one of them gets in within
+// the time that a dead holder's lease takes to end; and every caller gets an answer.
 #include <set>
 
 #include "core/validity.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using core::Nanos;
 
-// What is waited for and held of one lock, as its events pass by.
+// Who waits for one lock and who holds it, updated event by event.
 class Watch {
  public:
   Watch(std::uint16_t name, std::int64_t calm, std::int64_t patience, Violations& found)
@@ -29,7 +29,7 @@ class Watch {
     if (held != holders_.end() && held->second.erase(lease.op) && held->second.empty())
       holders_.erase(held);
   }
-  // After every change, and at the end; `moved`: somebody was let in or sent away.
+  // Called after every change and at the end; `moved`: a waiter got in or left.
   void look(std::int64_t now, bool moved) {
     const bool open = !waiting_.empty() && held() + *waiting_.rbegin() <= capacity_;
     if (was_open_ && !told_ && now - free_since_ > patience_) {
@@ -90,7 +90,7 @@ std::vector<Step> steps_of(const Account& account) {
 
 void check_liveness(const Account& account, const Expectation& expected, Violations& found) {
   if (account.calm() == not_yet) return;
-  // Without faults nobody dies, and no message is lost that would have to be made up for.
+  // Without faults nobody dies, and there is no lost message to heal.
   const bool prompt = !expected.faults && expected.notifies;
   const std::int64_t from = prompt ? 0 : account.calm();
   const Nanos healing =

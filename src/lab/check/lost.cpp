@@ -1,17 +1,17 @@
-// The signal: whoever loses a lease is told a margin before it ends at the store, unless its
-// process stood still; what is lost stays lost; and without faults nothing is lost.
+// The signal: a holder that loses its lease is told a margin before it ends at the store, unless
+// its process was paused. A lost lease stays lost. Without faults no lease is lost.
 #include "lab/check/account.hpp"
 
 namespace holdfast::lab {
 namespace {
 
-constexpr std::int64_t slack = 1'000'000;  // a process that goes on has this to get to its timers
+constexpr std::int64_t slack = 1'000'000;  // a resumed process needs this to get to its timers
 
 void check_in_time(const Acquire& lease, const Account& account, const Expectation& expected,
                    Violations& found) {
   const Claimed* claim = account.behind(lease);
   if (!claim) return;
-  // A claim of a session has no time of its own.
+  // A claim of a session has no expiry of its own.
   const bool session = claim->until == not_yet && claim->why_gone == "expired";
   const std::int64_t end = session ? claim->gone : claim->until;
   const std::int64_t due =

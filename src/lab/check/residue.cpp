@@ -1,5 +1,5 @@
-// Residue: after calm a claim leaves the store soon after the last of its process that wanted the
-// lock did; that of the dead, when its time is over. What was dropped never comes back.
+// Residue: after calm, a claim leaves the store soon after nobody in its process wants the lock any
+// more, and a dead process's claim when it expires. A dropped claim never comes back.
 #include <set>
 #include <utility>
 
@@ -11,9 +11,9 @@ namespace {
 
 using Place = std::pair<std::uint16_t, std::int16_t>;  // name and process
 
-using Spans = std::vector<Span>;  // in order, apart from each other
+using Spans = std::vector<Span>;  // in order, disjoint
 
-// When somebody there wanted it.
+// When somebody in each process wanted each lock.
 std::map<Place, Spans> wanted_in(const Account& account) {
   std::map<Place, Spans> wanted;
   for (const Acquire& one : account.acquires()) {
@@ -27,7 +27,7 @@ std::map<Place, Spans> wanted_in(const Account& account) {
   return wanted;
 }
 
-// The longest while within [since, to) in which nobody wanted it.
+// The longest span within [since, to) in which nobody wanted the lock.
 Span unwanted(const Spans& spans, std::int64_t since, std::int64_t to) {
   Span longest{since, since};
   const auto consider = [&](std::int64_t until) {
@@ -44,10 +44,10 @@ Span unwanted(const Spans& spans, std::int64_t since, std::int64_t to) {
   return longest;
 }
 
-// A node that kept its memory does not know a claim again that its own process took out of it.
+// A node that kept its memory must not have a claim again that the claim's own process dropped.
 void check_returns(const Account& account, Violations& found) {
   std::set<std::pair<std::uint16_t, std::uint64_t>> dropped;
-  const Event* drop = nullptr;  // the request that a node is at
+  const Event* drop = nullptr;  // the drop that a node is working on, if any
   for (const Event& event : account.events()) {
     const std::pair claim(event.name, event.claim);
     switch (event.what) {
@@ -70,7 +70,7 @@ void check_returns(const Account& account, Violations& found) {
         if (event.node != nobody) dropped.clear();
         break;
       case What::forget:
-      case What::jump:  // a mark may be over before its time
+      case What::jump:  // a mark may expire too early
       case What::failover: dropped.clear(); break;
       default: break;
     }
@@ -90,7 +90,8 @@ void check_residue(const Account& account, const Expectation& expected, Violatio
     if (to <= account.calm()) continue;
     const Span span =
         unwanted(wanted[{claim.name, claim.process}], std::max(claim.since(), account.calm()), to);
-    // The dead may stand in line until their time is over, be let in, and hold until it is again.
+    // A dead process's claim may be granted just before its place in line expires, and then lasts
+    // as long again.
     const std::int64_t bound =
         soon + (account.orphan(claim) ? core::with_drift(2 * expected.ttl).count() : 0);
     if (span.end - span.begin > bound)

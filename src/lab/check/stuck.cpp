@@ -1,4 +1,4 @@
-// No stuck resource: when all is over, no process has a call, a debt or a timer left.
+// Stuck: at the end, no process has a call, a debt or a timer left.
 #include "lab/check/account.hpp"
 
 namespace holdfast::lab {

@@ -5,7 +5,7 @@
 namespace holdfast::lab {
 namespace {
 
-// Re-entries of one owner, and readers that share a claim, weigh once.
+// True if the two count once: re-entries of one owner, or readers that share a claim.
 bool together(const Acquire& a, const Acquire& b) {
   const bool same_claim =
       a.process == b.process && (a.claim ? a.claim == b.claim : a.token && a.token == b.token);

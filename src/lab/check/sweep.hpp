@@ -1,4 +1,4 @@
-// lab/check/sweep.hpp: how much is held at once.
+// lab/check/sweep.hpp: finds when too much was held at once.
 #pragma once
 
 #include "lab/check/account.hpp"
@@ -17,8 +17,8 @@ struct Crowd {
   std::int64_t at = 0;
 };
 
-// The moments at which a newcomer made it more than fits. What ends at a moment ends before what
-// begins then.
+// The moments at which a newcomer made it more than fits. At equal times, an end counts before a
+// begin.
 std::vector<Crowd> crowds(std::vector<Held> held);
 
 }  // namespace holdfast::lab

@@ -1,4 +1,4 @@
-// lab/draw/draw.hpp: a picture for a terminal, and as a file.
+// lab/draw/draw.hpp: draws a picture for a terminal or into a file.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ struct Style {
   bool utf8 = true;
 };
 
-// Bars of who waits and holds, whose the lock is by each node, then step by step what was said, and
-// where it goes wrong.
+// Bars show who waits, who holds, and whom each node takes for the holder. Then come the messages,
+// step by step, and where it goes wrong.
 std::string timeline(const Picture& picture, const Style& style);
 
-// The same with arrows for the messages; light or dark as its reader has it.
+// The same with arrows for the messages; light or dark, as the reader's browser prefers.
 std::string svg(const Picture& picture);
 
-// One page that needs no other file: explanation (a paragraph a line), picture, every event.
+// One self-contained page: explanation (one paragraph per line), picture, every event.
 std::string html(const Picture& picture, const std::vector<std::string>& explanation);
 
 }  // namespace holdfast::lab::draw

@@ -9,14 +9,14 @@
 namespace holdfast::lab::draw {
 namespace {
 
-// Goes through a history once and leaves a figure.
+// Goes through a history once and fills in a figure.
 class Drawing {
  public:
   Drawing(const Picture& picture, Figure& figure) : picture_(picture), figure_(figure) {}
   void draw();
 
  private:
-  // A bar that has begun.
+  // A bar that has not ended yet.
   struct Open {
     Bar bar;
     std::int64_t until = 0;  // when it becomes doubtful; 0: never
@@ -61,7 +61,7 @@ void Drawing::make_rows() {
   if (resource) figure_.rows.push_back({"resource"});
 }
 
-// Of the node where it happens, if it happens at one.
+// An event at a node belongs to the node's row, not to the process's.
 std::size_t Drawing::row_of(const Event& event) const {
   const auto place = [](const std::vector<std::int16_t>& numbers, std::int16_t number) {
     return static_cast<std::size_t>(std::ranges::find(numbers, number) - numbers.begin());
@@ -182,7 +182,7 @@ void Drawing::draw() {
   cut_out();
 }
 
-// Only the part of it that is wanted.
+// Keeps only the wanted part.
 void Drawing::cut_out() {
   figure_.begin = std::min(std::max<std::int64_t>(picture_.from, 0), figure_.end);
   if (picture_.to != 0) figure_.end = std::clamp(picture_.to, figure_.begin, figure_.end);

@@ -1,5 +1,5 @@
-// lab/draw/figure.hpp: a picture before it is drawn: rows, and what lies on them. Knows of time,
-// but neither of columns nor of pixels.
+// lab/draw/figure.hpp: a picture before it is drawn: rows, and what lies on them. It is measured in
+// time, not in columns or pixels.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace holdfast::lab::draw {
 
-enum class Shade : std::uint8_t {  // each lies over those before it
+enum class Shade : std::uint8_t {  // each covers those before it
   waits,
-  key,  // the store says whose the lock is
+  key,  // the holder in the store's view
   holds,
   doubtful,  // its lease has ended by its own clock, and it has not noticed
   paused,
@@ -24,7 +24,7 @@ struct Bar {
   std::size_t row = 0;
   std::int64_t from = 0, to = 0;
   Shade shade{};
-  std::int16_t owner = nobody;  // whose colour it has
+  std::int16_t owner = nobody;  // the process whose colour it has
   std::string text;
 };
 
@@ -45,7 +45,7 @@ struct Spot {
   std::int16_t owner = nobody;
 };
 
-// What was said at that moment; many in a row that say the same are one.
+// A message at that moment; equal messages in a row are one label.
 struct Label {
   std::size_t row = 0;
   std::int64_t at = 0;
@@ -56,21 +56,21 @@ struct Label {
 
 struct Row {
   std::string name;
-  std::int16_t process = nobody;  // or it is a node's
+  std::int16_t process = nobody;  // nobody: a node's row
 };
 
 struct Figure {
   std::vector<Row> rows;
-  std::vector<Bar> bars;  // by shade
+  std::vector<Bar> bars;  // sorted by shade
   std::vector<Arrow> arrows;
   std::vector<Spot> spots;
-  std::vector<Label> labels;  // by time
+  std::vector<Label> labels;  // sorted by time
   std::int64_t begin = 0, end = 0;
 };
 
 Figure figure_of(const Picture& picture);
 
-// Round distances for the marks of a time axis that has room for so many.
+// A round distance between marks on a time axis with room for `most` of them.
 std::int64_t tick_of(std::int64_t span, std::int64_t most);
 
 }  // namespace holdfast::lab::draw

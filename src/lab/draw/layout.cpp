@@ -13,11 +13,11 @@ constexpr int gap = 16;
 
 int mark_width(std::string_view text) { return static_cast<int>(columns_of(text)) * 75 / 10 + 12; }
 
-// Texts in lanes: each in the first lane where it has room, as near to its moment as the page's
-// edge allows.
+// Puts each text into the first lane that has room for it, as near to its moment as the page's edge
+// allows.
 class Lanes {
  public:
-  // Its left edge and its lane.
+  // Returns the text's left edge and its lane.
   std::pair<int, int> put(int x, int width) {
     x = std::max(Layout::left, std::min(x, Layout::right - width));
     std::size_t lane = 0;

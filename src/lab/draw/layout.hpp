@@ -1,4 +1,4 @@
-// lab/draw/layout.hpp: where things lie on the page, in whole pixels. Labels stand in lanes, so
+// lab/draw/layout.hpp: where things lie on the page, in whole pixels. Labels are put into lanes, so
 // that none covers another.
 #pragma once
 
@@ -14,7 +14,7 @@ struct Layout {
   static constexpr int width = 1000;
   static constexpr int left = 104;   // of the plot
   static constexpr int right = 980;  // of the plot
-  static constexpr int bar = 18;     // how high a bar is
+  static constexpr int bar = 18;     // height of a bar
 
   Layout(const Figure& figure, const std::vector<Mark>& marks);
 
@@ -23,15 +23,15 @@ struct Layout {
 
   std::int64_t begin, end;
   std::vector<int> tops;      // of each row's bar
-  std::vector<Place> labels;  // as many as the figure has
-  std::vector<Place> marks;   // as many as there are
+  std::vector<Place> labels;  // one for each of the figure's labels
+  std::vector<Place> marks;   // one for each mark
   int axis = 0;               // the baseline of its numbers
   int top = 0, bottom = 0;    // of the plot
   int legend = 0;             // its baseline
   int height = 0;
 };
 
-int label_width(std::string_view text);  // in the fixed pitch of labels
+int label_width(std::string_view text);  // in the labels' monospaced font
 std::string shown(const Label& label);
 
 }  // namespace holdfast::lab::draw

@@ -15,7 +15,7 @@ struct Attribute {
 };
 
 std::string escaped(std::string_view text);
-// An empty element; `more` are attributes as they are written, with a space before them.
+// An empty element; `more` holds further attributes as text, with a leading space.
 std::string element(std::string_view tag, std::initializer_list<Attribute> attributes,
                     std::string_view more = "");
 

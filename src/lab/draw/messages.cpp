@@ -15,7 +15,7 @@ struct Said {
 };
 
 struct Question {
-  Event first;  // of all that were sent at once
+  Event first;  // the first of those sent at the same time
   std::vector<Said> answers{};
   bool push = false;
 };
@@ -47,9 +47,9 @@ class Wire {
     if (event.what == What::arrived || event.what == What::vanished) arrived(event);
   }
 
-  // Many that say the same in a row, with nothing else between them, are one with a number.
+  // Equal messages in a row, with nothing else between them, become one label with a count.
   void label() {
-    std::map<std::size_t, std::size_t> last;  // of a row, in labels
+    std::map<std::size_t, std::size_t> last;  // index in labels, by row
     for (const Question& question : questions_) {
       Event asker = question.first;
       asker.node = nobody;

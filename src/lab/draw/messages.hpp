@@ -1,4 +1,4 @@
-// lab/draw/messages.hpp: what went over the wire, as arrows, and what was said, as labels.
+// lab/draw/messages.hpp: draws messages as arrows, and their texts as labels.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace holdfast::lab::draw {
 
 using RowOf = std::function<std::size_t(const Event& event)>;
 
-// A question is told with its answers, at the moment and in the row of who asked. The same question
-// to several nodes at once is one label.
+// The label of a question has its answers too, and stands in the asker's row at the moment of
+// asking. The same question to several nodes at once is one label.
 void add_messages(const Picture& picture, const RowOf& row_of, Figure& figure);
 
 }  // namespace holdfast::lab::draw

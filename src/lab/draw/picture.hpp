@@ -1,4 +1,4 @@
-// lab/draw/picture.hpp: what is drawn: a history, who is in it, and where it went wrong.
+// lab/draw/picture.hpp: what to draw: a history, the names of those in it, and where it went wrong.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace holdfast::lab::draw {
 
-// Names by number. Who is not in it is called process 0, process 1 …, node 0 …
+// Names by number. Those without a name here are called process 0, process 1 …, node 0 …
 struct Cast {
   std::vector<std::string> processes;
   std::vector<std::string> nodes;
@@ -31,16 +31,16 @@ struct Mark {
 };
 
 struct Picture {
-  bool bad() const {  // it goes wrong somewhere
+  bool bad() const {  // something goes wrong in it
     return std::ranges::count(marks, Tone::bad, &Mark::tone) != 0;
   }
 
   const History& history;
   Cast cast;
   std::string title{};
-  std::string outcome{};  // in a line
+  std::string outcome{};  // in one line
   std::vector<Mark> marks{};
-  std::int64_t from = 0;  // a part of it, from here …
+  std::int64_t from = 0;  // draws only the part from here …
   std::int64_t to = 0;    // … to here; 0: to its end
 };
 

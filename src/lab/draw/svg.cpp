@@ -79,7 +79,7 @@ void Svg::sign(Sign sign, int x, int y, std::int16_t owner) {
   path(start + (yes ? "m-4 0l3 3l5 -6" : "m-3 -3l6 6m0 -6l-6 6"), "sign");
 }
 
-// ── the page, from the bottom to the top ────────────────────────────────────────────────────────
+// ── the page, from the lowest layer to the highest ──────────────────────────────────────────────
 
 void Svg::head() {
   const std::string wide = std::to_string(Layout::width);
@@ -159,7 +159,7 @@ void Svg::bar(const Bar& bar) {
   const int y = at_.tops[bar.row];
   const std::string own = colour(bar.owner);
   const char* const round = " rx=\"3\"";
-  if (bar.shade == Shade::down) {  // what a node knows is out of reach; a process is no more
+  if (bar.shade == Shade::down) {  // covers what a crashed node knows; a dead process has no bar
     if (figure_.rows[bar.row].process == nobody) rect(x, y - 1, wide, Layout::bar + 2, "base gone");
     return;
   }

@@ -1,4 +1,4 @@
-// lab/draw/svg_style.hpp: how a picture looks, by day and by night.
+// lab/draw/svg_style.hpp: how a picture looks, in light and dark mode.
 #pragma once
 
 #include <string_view>

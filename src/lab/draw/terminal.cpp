@@ -18,7 +18,7 @@ int colour_of(std::int16_t owner) {
   return owner == nobody ? plain : colours[static_cast<std::size_t>(owner) % colours.size()];
 }
 
-// The same for terminals that know only ASCII.
+// Spells a text for terminals that know only ASCII.
 std::string ascii(std::string text) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> spellings{
       {{"→", "->"}, {"×", "x"}, {"« ", "< "}, {"·", "."}, {"…", "..."}}};
@@ -133,7 +133,7 @@ void Terminal::put(const std::string& name, const Cells& cells) {
   text.append(margin_ - columns_of(text), ' ');
   std::size_t last = cells.size();
   while (last > 0 && cells[last - 1].glyph == " ") --last;
-  for (std::size_t at = 0; at < last;) {  // one change of colour for all that have the same
+  for (std::size_t at = 0; at < last;) {  // one change of colour per run of equal colour
     std::string run;
     const int colour = cells[at].colour;
     for (; at < last && cells[at].colour == colour; ++at) run += cells[at].glyph;

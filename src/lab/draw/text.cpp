@@ -5,7 +5,7 @@
 namespace holdfast::lab::draw {
 namespace {
 
-bool is_inside(char c) { return (c & 0xc0) == 0x80; }  // a character, not at its first byte
+bool is_inside(char c) { return (c & 0xc0) == 0x80; }  // a byte of a character, but not its first
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// lab/exhibits/commands.hpp: what the processes of an exhibit ask for, in the words of the store.
+// lab/exhibits/commands.hpp: the store's commands that the processes of an exhibit send.
 #pragma once
 
 #include "lab/exhibits/keeper.hpp"
@@ -8,7 +8,7 @@ namespace holdfast::lab::exhibits::redis {
 Request setnx(Actor& self);
 Request expire(Actor& self, Nanos ttl);
 Request set(Actor& self, Nanos ttl);            // SET lock A NX PX …
-Request set_and_count(Actor& self, Nanos ttl);  // the same in a script, and a number with it
+Request set_and_count(Actor& self, Nanos ttl);  // the same in a script, which also draws a number
 Request get();
 Request del();
 Request del_if_own(Actor& self);

@@ -1,4 +1,4 @@
-// lab/exhibits/exhibit.hpp: how locks break, one way at a time, and what mends each.
+// lab/exhibits/exhibit.hpp: how locks break, one way at a time, and what fixes each.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@ struct Exhibit {
   std::string_view title;
   std::string_view algorithm;  // what each process does, line by line
   std::string_view story;      // what happens here
-  std::string_view lesson;     // why, and what mends it
-  std::string_view next;       // the exhibit that shows it; "": none
+  std::string_view lesson;     // why, and what fixes it
+  std::string_view next;       // the exhibit that shows the fix; "": none
   void (*play)(Stage& stage);
 };
 
-// In the order in which they are best read.
+// In reading order.
 std::span<const Exhibit> all();
 const Exhibit* find(std::string_view name);
 
@@ -26,7 +26,7 @@ struct Performance {
   History history;
   draw::Cast cast;
 };
-Performance perform(const Exhibit& exhibit);  // the same every time
+Performance perform(const Exhibit& exhibit);  // the same history every time
 
 // ── rooms ── of the exhibition, in order
 std::span<const Exhibit> release_room();

@@ -1,4 +1,4 @@
-// The second room: how long a lock lives, and what a pause does to any answer to that.
+// The second room: how long a lock should live, and how a pause defeats every choice.
 #include "lab/exhibits/commands.hpp"
 #include "lab/exhibits/exhibit.hpp"
 #include "lab/exhibits/ledger.hpp"
@@ -63,7 +63,7 @@ void watchdog(Stage& stage) {
   stage.end = 850ms;
 }
 
-// Writes at the end of its work, with the number of its grant if the ledger wants one.
+// Writes at the end of its work, with the number of its grant if the ledger checks tokens.
 Script renewed_writer(Actor& self, Node& store, Ledger& ledger, Nanos work) {
   const bool fenced = ledger.fence() == Fence::on;
   self.asks();

@@ -1,4 +1,4 @@
-// The fourth room: a master, a replica that is a little behind, and the day the master dies.
+// The fourth room: a master, a replica that lags a little, and what happens when the master dies.
 #include "lab/exhibits/commands.hpp"
 #include "lab/exhibits/exhibit.hpp"
 #include "lab/exhibits/ledger.hpp"
@@ -17,7 +17,7 @@ struct Pair {
   Keeper& replica;
   Ledger& ledger;
   Token token;
-  // Whom Sentinel names.
+  // The master that Sentinel names.
   Node& current(const Actor& self) const {
     return self.stage.world.now() < promotion ? master : replica;
   }

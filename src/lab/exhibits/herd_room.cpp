@@ -1,4 +1,4 @@
-// The third room: how those in line learn that it is their turn, and what it costs.
+// The third room: how waiters learn that it is their turn, and what that costs.
 #include <deque>
 
 #include "lab/exhibits/commands.hpp"
@@ -71,7 +71,7 @@ Script listens(Actor& self, Publisher& store) {
   while (true) {
     const Answer lock = co_await Question(self, store, redis::set(self, ttl));
     if (lock.yes) break;
-    // Not asleep before it listens, or it would miss the message that came in between.
+    // Sleeps only once it is subscribed, or it would miss a message sent before that.
     if (listening)
       co_await self.told();
     else
@@ -85,7 +85,7 @@ Script listens(Actor& self, Publisher& store) {
   co_await Question(self, store, store.release(self));
 }
 
-// ── the lock itself is handed on ────────────────────────────────────────────────────────────────
+// ── the lock itself is handed over ──────────────────────────────────────────────────────────────
 
 class Queue : public Keeper {
  public:

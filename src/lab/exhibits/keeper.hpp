@@ -1,4 +1,4 @@
-// lab/exhibits/keeper.hpp: a node that keeps one key, "lock": whose it is, and until when by the
+// lab/exhibits/keeper.hpp: a node that stores one key, "lock": its owner, and its expiry by the
 // node's own clock.
 #pragma once
 
@@ -10,16 +10,16 @@ class Keeper : public Node {
  public:
   Keeper(Stage& on, std::int16_t as) : Node(on, as) {}
 
-  // ── what is done with it ──
+  // ── what happens to it ──
   void jumps(Time when, Nanos by);                // its clock, forward
   void restarts_empty(Time crash, Time restart);  // it forgets the key
-  void copies_to(Keeper& replica, Nanos lag);     // each change, so much later, if it still lives
+  void copies_to(Keeper& replica, Nanos lag);     // each change, `lag` later, if it is still alive
   void takes_over(Time when);                     // a replica becomes the master
 
   // ── what it does ──
-  bool take(Actor& who, std::optional<Nanos> ttl);  // yes: it was free
+  bool take(Actor& who, std::optional<Nanos> ttl);  // true: it was free
   void extend(Nanos ttl);
-  bool drop(const char* why);  // whoever has it; no: nobody did
+  bool drop(const char* why);  // the key of any owner; false: there was none
   bool is_of(const Actor& who) const noexcept { return key_ && key_->owner == &who; }
   Actor* owner() const noexcept { return key_ ? key_->owner : nullptr; }
 

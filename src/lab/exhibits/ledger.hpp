@@ -1,4 +1,4 @@
-// lab/exhibits/ledger.hpp: what the lock is there to protect.
+// lab/exhibits/ledger.hpp: the resource that the lock protects.
 #pragma once
 
 #include "lab/exhibits/talk.hpp"
@@ -12,7 +12,7 @@ class Ledger : public Node {
   Ledger(Stage& on, std::int16_t as, Fence fence) : Node(on, as), fence_(fence) {}
 
   Request write(Actor& self, std::uint64_t token = 0);
-  // A number for those whose lock mints none. Whoever has a newer one has entered later.
+  // Draws a number for processes whose lock gives no token. A later holder gets a higher number.
   Request draw();
   Fence fence() const noexcept { return fence_; }
 

@@ -7,7 +7,7 @@
 namespace holdfast::lab::exhibits {
 namespace {
 
-// So short that a node which is down costs little of the lock's own time.
+// Waits only briefly, so that a node that is down costs little of the lock's validity.
 Request briefly(Request request) {
   request.wait = 50ms;
   return request;
@@ -18,16 +18,16 @@ Request briefly(Request request) {
 Script with_redlock(Actor& self, Redlock lock, Ledger* ledger, Nanos work) {
   self.asks();
   while (true) {
-    // 1. The time by its own clock. 2. Ask all nodes at once, and do not wait long for any.
+    // 1. Read its own clock. 2. Ask all nodes at once, and do not wait long for any.
     const BootTime began = self.machine.boot();
     const auto votes = co_await Round(self, lock.nodes, briefly(redis::set(self, Redlock::ttl)));
-    // 3. It has the lock if a majority said yes, and some of its time is left.
+    // 3. It has the lock if a majority said yes and some validity is left.
     const auto granted = static_cast<std::size_t>(
         std::ranges::count_if(votes, [](const Answer& vote) { return vote.yes; }));
-    // 4. That is how long it holds it.
+    // 4. The validity is how long it holds the lock.
     const Nanos validity = Redlock::ttl - (self.machine.boot() - began) - Redlock::drift;
     if (granted >= lock.quorum() && validity > 0ms) break;
-    // 5. Else let go of those that it got, and of those that did not answer, and try again later.
+    // 5. Else release at all nodes, even those that did not answer, and try again later.
     co_await Round(self, lock.nodes, briefly(redis::del_if_own(self)));
     co_await self.sleep(Nanos(60ms) + self.number * 35ms);
   }

@@ -1,4 +1,4 @@
-// The fifth room: Redlock, and what its majority rests on: clocks, pauses, memory.
+// The fifth room: Redlock, and what its majority depends on: clocks, pauses, memory.
 #include "lab/exhibits/exhibit.hpp"
 #include "lab/exhibits/redlock.hpp"
 
@@ -42,7 +42,7 @@ void redlock(Stage& stage) {
   const Five five(stage);
   auto& a = stage.actor();
   auto& b = stage.actor();
-  // Each is nearer to some of the nodes.
+  // A is nearer to nodes 1 to 3, B to nodes 4 and 5.
   for (const std::size_t far : {3U, 4U}) stage.set_way(a, *five.keepers[far], 22ms);
   for (const std::size_t far : {0U, 1U, 2U}) stage.set_way(b, *five.keepers[far], 22ms);
   a.plays(0ms, with_redlock(a, five.lock, nullptr, 200ms));
@@ -50,7 +50,7 @@ void redlock(Stage& stage) {
   stage.end = 700ms;
 }
 
-// A reaches nodes 1 to 3, B comes later. `disturb` does what it does to node 3 in between.
+// A reaches nodes 1 to 3, and B comes later. Between the two, `disturb` harms node 3.
 template <Fence fence, class Disturb>
 void three_of_five(Stage& stage, Disturb disturb) {
   const Five five(stage);

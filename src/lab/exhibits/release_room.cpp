@@ -1,4 +1,4 @@
-// The first room: a key in Redis, and how it is let go.
+// The first room: a key in Redis, and how its holder releases it.
 #include "lab/exhibits/commands.hpp"
 #include "lab/exhibits/exhibit.hpp"
 
@@ -6,7 +6,7 @@ namespace holdfast::lab::exhibits {
 namespace {
 
 constexpr Nanos ttl = 300ms;
-constexpr Nanos again = 80ms;  // from one try to the next
+constexpr Nanos again = 80ms;  // between two tries
 
 Script with_setnx(Actor& self, Node& store) {
   self.asks();
@@ -77,7 +77,7 @@ Script with_expiry(Actor& self, Node& store, Release release, Nanos work) {
   }
 }
 
-// A is done in time, but what it says to the store comes when the lock is B's already.
+// A finishes in time, but its release reaches the store when B already has the lock.
 Actor& late_release(Stage& stage, Release release) {
   auto& store = stage.node<Keeper>("redis");
   auto& a = stage.actor();

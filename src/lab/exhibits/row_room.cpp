@@ -1,4 +1,4 @@
-// The last room: a row in a database, which nothing ever ends by itself.
+// The last room: a row in a database, which never expires by itself.
 #include "lab/exhibits/exhibit.hpp"
 #include "lab/exhibits/keeper.hpp"
 #include "lab/exhibits/ledger.hpp"

@@ -1,8 +1,8 @@
-// lab/exhibits/script.hpp: what a process does, written as its own program would have it: a
-// coroutine that stands still where the process waits.
+// lab/exhibits/script.hpp: what a process does, written like the process's own program: a coroutine
+// that is suspended where the process waits.
 //
-// No co_await in the condition of an if or a loop: GCC 12 then puts that value before the frame's
-// own first field, and the script wakes up elsewhere.
+// Do not write co_await in the condition of an if or a loop: GCC 12 then puts that value before the
+// frame's own first field, and the script resumes at the wrong place.
 #pragma once
 
 #include <coroutine>

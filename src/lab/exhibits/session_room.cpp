@@ -10,7 +10,7 @@ namespace {
 
 constexpr Nanos timeout = 300ms;  // of a session
 
-// The ensemble, seen as one: sessions, ephemeral nodes in order, watches.
+// The whole ensemble as one node: sessions, ephemeral sequential znodes, watches.
 class ZooKeeper : public Keeper {
  public:
   using Keeper::Keeper;

@@ -1,5 +1,5 @@
-// lab/exhibits/stage.hpp: on what an exhibit is played: a world, processes that follow scripts,
-// nodes that answer, and the way between them. All that happens is told to the world's history.
+// lab/exhibits/stage.hpp: where an exhibit is played: a world, processes that follow scripts, nodes
+// that answer, and the links between them. The world's history records all that happens.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace holdfast::lab::exhibits {
 
 using namespace std::chrono_literals;
 
-inline constexpr Nanos way = 15ms;  // how long a message takes, if nothing else was said
+inline constexpr Nanos way = 15ms;  // how long a message takes, unless set otherwise
 
 class Actor;
 class Node;
@@ -43,14 +43,14 @@ class Stage {
   void at(Time when, Action action) { world.at(when, std::move(action)); }
   void tell(const Event& event) { world.tell(event); }
   const char* kept(const std::string& text) { return world.history.keep(text); }
-  void cut(const Actor& actor, const Node& node);  // from the start on: no message gets through
+  void cut(const Actor& actor, const Node& node);  // from the start: no message gets through
   bool is_cut(const Actor& actor, const Node& node) const;
   void set_way(const Actor& actor, const Node& node, Nanos delay);
   Nanos way_of(const Actor& actor, const Node& node) const;
 
   World world;
   draw::Cast cast;
-  Time end = 1s;  // when the curtain falls
+  Time end = 1s;  // of the exhibit
   std::uint64_t calls = 0;
 
  private:
@@ -65,7 +65,7 @@ class Stage {
   std::vector<std::pair<Route, Nanos>> ways_;
 };
 
-// ── who answers ─────────────────────────────────────────────────────────────────────────────────
+// ── nodes, which answer ─────────────────────────────────────────────────────────────────────────
 
 class Node {
  public:
@@ -75,7 +75,7 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   void dies(Time when);
-  void push(Actor& to, const char* words);  // a message that nobody asked for
+  void push(Actor& to, const char* words);  // a message that `to` did not ask for
 
   Stage& stage;
   Machine machine;
@@ -85,7 +85,7 @@ class Node {
   void tell(What what, const char* note = "");
 };
 
-// ── who asks ────────────────────────────────────────────────────────────────────────────────────
+// ── actors, which ask ───────────────────────────────────────────────────────────────────────────
 
 class Actor {
  public:
@@ -95,21 +95,21 @@ class Actor {
 
   const std::string& name() const { return stage.cast.processes[static_cast<std::size_t>(number)]; }
 
-  // ── what is done with it ──
+  // ── what happens to it ──
   void plays(Time from, Script script);
   void pauses(Time from, Time to);
   void dies(Time when);
   void next_message_takes(Nanos delay) { slowed_ = delay; }
-  Nanos takes(const Node& node);  // of the message that is sent now
+  Nanos takes(const Node& node);  // the delay of the message that is sent now
 
   // ── what it does ──
-  void begins(Script script);  // beside what it does already
+  void begins(Script script);  // a second script, beside the first
   void asks();
   void enters(std::uint64_t token = 0);
-  void leaves();                // its work is done: it says so before it tells the store
-  void loses(const char* why);  // it found out that it holds it no more
+  void leaves();                // its work is done; comes before the release in the store
+  void loses(const char* why);  // it learned that it does not hold the lock any more
   bool holds() const noexcept { return holds_; }
-  bool wants() const noexcept { return wants_; }  // from its question to the end of its work
+  bool wants() const noexcept { return wants_; }  // from its first request to the end of its work
   std::uint64_t op() const noexcept { return op_; }
 
   // ── how it waits ──
@@ -136,7 +136,7 @@ class Actor {
    private:
     Actor& actor_;
   };
-  Told told() { return Told(*this); }  // until a node pushed something to it
+  Told told() { return Told(*this); }  // waits until a node has pushed something to it
   void hears();
 
   Stage& stage;

@@ -1,4 +1,4 @@
-// lab/exhibits/talk.hpp: a process asks nodes, and waits for what they say.
+// lab/exhibits/talk.hpp: a process sends requests to nodes and waits for their answers.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ inline constexpr Nanos patience = 500ms;  // how long a process waits for an ans
 
 struct Answer {
   bool yes = false;
-  const char* words = "";    // as the node says it; "": it did not
+  const char* words = "";    // the node's reply; "": there was none
   std::uint64_t number = 0;  // a token
 };
-using Work = std::function<Answer(Node&)>;  // what a node does when it is asked
+using Work = std::function<Answer(Node&)>;  // what a node does for a request
 
 struct Request {
   const char* command;
@@ -24,7 +24,7 @@ struct Request {
   Nanos wait = patience;
 };
 
-// Asks several nodes at once. Over when all have answered, or patience is at its end.
+// Asks several nodes at once. Ends when all have answered, or after the request's `wait`.
 class Round {
  public:
   Round(Actor& from, const std::vector<Node*>& to, Request request);
@@ -34,7 +34,7 @@ class Round {
 
  private:
   class Talk;
-  std::shared_ptr<Talk> talk_;  // outlives us: an answer may come after we stopped waiting for it
+  std::shared_ptr<Talk> talk_;  // outlives us, because an answer may come after we stopped waiting
 };
 
 class Question : public Round {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t open = std::numeric_limits<std::int64_t>::max();
 
-// From the grant to what the holder knows to be its end.
+// From the grant to the end that the holder itself knows.
 struct Stay {
   std::uint64_t op;
   std::int16_t process;
@@ -47,7 +47,7 @@ void find_two_holders(const std::vector<Stay>& stays, std::vector<Finding>& find
                             .second = stays[later].process});
 }
 
-// A write is old if one of a later grant was accepted before it.
+// A write is old if a write of a later grant was accepted before it.
 void find_old_writes(const History& history, const std::vector<Stay>& stays,
                      std::vector<Finding>& findings) {
   const auto rank = [&](std::uint64_t op) {
@@ -69,7 +69,7 @@ void find_old_writes(const History& history, const std::vector<Stay>& stays,
   }
 }
 
-// The last key of a node has no end, whoever has it is dead, and somebody still asks.
+// A node's last key never expires, its owner is dead, and somebody still asks.
 void find_locked(const History& history, std::vector<Finding>& findings) {
   std::map<std::int16_t, Event> keys;    // by node
   std::map<std::int16_t, Event> asking;  // by process
@@ -112,7 +112,7 @@ Outcome outcome_of(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     if (finding.kind == Kind::old_write || finding.kind == Kind::locked) return Outcome::broken;
     if (finding.kind != Kind::two_holders) continue;
-    // Harmless if the next that the resource heard of the first of them was refused.
+    // Harmless if the resource refused a later write of the first of them.
     const bool refused = std::ranges::any_of(findings, [&](const Finding& other) {
       return other.kind == Kind::refused && other.first == finding.first && other.at >= finding.at;
     });

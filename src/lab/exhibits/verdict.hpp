@@ -1,4 +1,4 @@
-// lab/exhibits/verdict.hpp: what became of an exhibit, read from its history alone.
+// lab/exhibits/verdict.hpp: the outcome of an exhibit, read from its history alone.
 #pragma once
 
 #include "lab/draw/picture.hpp"
@@ -8,9 +8,9 @@ namespace holdfast::lab::exhibits {
 struct Finding {
   enum class Kind : std::uint8_t {
     two_holders,  // `first` and `second` from `at` to `until`
-    old_write,    // `first` wrote at `at` what is older than what `second` had written
-    refused,      // … and the resource would not have it
-    locked,       // nobody will ever get in again: `first` died with a key that has no end
+    old_write,    // `first` wrote at `at`, after `second` had written with a newer grant
+    refused,      // … and the resource refused it
+    locked,       // nobody will ever get in again: `first` died with a key that never expires
   };
   Kind kind{};
   std::int64_t at = 0, until = 0;
@@ -20,14 +20,14 @@ struct Finding {
 
 enum class Outcome : std::uint8_t {
   clean,      // one after the other
-  contained,  // two at once, but the resource refused whoever came too late
+  contained,  // two at once, but the resource refused the one that came too late
   broken,
 };
 std::string_view to_string(Outcome outcome) noexcept;
 
 struct Verdict {
   Outcome outcome{};
-  std::vector<Finding> findings;  // by time
+  std::vector<Finding> findings;  // sorted by time
   std::uint64_t grants = 0;
   std::uint64_t commands = 0;  // to the stores
 

@@ -1,4 +1,4 @@
-// hashes and check: what machines ask the laboratory for.
+// hashes and check: the commands for scripts.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -24,7 +24,7 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-// One line a seed. Two builds that tell the same stories print the same.
+// One line per seed. Two builds that play the same stories print the same lines.
 int hashes(Words words) {
   if (words.size() != 2) throw bad_usage("usage: holdfast lab hashes FIRST LAST");
   const std::uint64_t last = seed_of(words[1]);
@@ -33,12 +33,12 @@ int hashes(Words words) {
     std::snprintf(line.data(), line.size(), "%llu %016llx\n", static_cast<unsigned long long>(seed),
                   static_cast<unsigned long long>(play(plan_of(seed)).hash));
     cli::print(line.data());
-    if (seed == last) break;  // There may be none after it.
+    if (seed == last) break;  // `last` may be the greatest number, and ++seed would wrap.
   }
   return cli::exit_code::ok;
 }
 
-// A history that a real run wrote: its promises are those of a store that excludes, under faults.
+// Judges a real run's history like that of a store that excludes, under faults.
 int check(Words words) {
   if (words.size() != 1) throw bad_usage("usage: holdfast lab check FILE");
   const std::string path(words[0]);

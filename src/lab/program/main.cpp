@@ -1,4 +1,4 @@
-// holdfast-lab: the laboratory, apart from the command `holdfast` because the core in it has
+// holdfast-lab: the laboratory. It is not part of the command `holdfast`, because its core has
 // switches that break it on purpose.
 #include <exception>
 #include <vector>

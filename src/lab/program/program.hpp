@@ -1,5 +1,5 @@
-// lab/program/program.hpp: the commands of holdfast-lab, which `holdfast lab` runs. What cannot be
-// right ends in a Failure: one line, and the exit status that `holdfast` itself would give.
+// lab/program/program.hpp: the commands of holdfast-lab, which `holdfast lab` runs. A wrong
+// argument throws a Failure: one line, and the exit status that `holdfast` itself would give.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ int replay(Words words);
 cli::Failure bad_usage(std::string text);
 std::uint64_t seed_of(std::string_view word);  // decimal, or hexadecimal with 0x
 
-// An exhibit that was played, judged and made ready to be drawn.
+// An exhibit, played, judged and ready to draw.
 struct Shown {
   explicit Shown(const exhibits::Exhibit& exhibit);
   exhibits::Performance performance;
@@ -34,6 +34,6 @@ struct Shown {
 };
 
 draw::Style style_of_terminal();
-void write_file(const std::string& path, std::string_view text);  // all of it, or a Failure
+void write_file(const std::string& path, std::string_view text);  // all of it, or throws Failure
 
 }  // namespace holdfast::lab::program

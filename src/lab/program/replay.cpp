@@ -1,4 +1,4 @@
-// replay: the story of a seed, and if a promise was broken in it, the shortest that shows it.
+// replay: the story of a seed and, if it broke a promise, the shortest story that still does.
 #include <algorithm>
 
 #include "cli/output.hpp"
@@ -12,7 +12,7 @@ std::string text_of(const Violation& violation) {
   return std::string(to_string(violation.checker)) + ": " + violation.text;
 }
 
-// What came shortly before and after it.
+// The time shortly before and after the violation.
 draw::Picture close_up(const Story& story, const Violation& violation) {
   draw::Picture picture{story.history, {}};
   const auto ttl = story.expected.ttl.count();

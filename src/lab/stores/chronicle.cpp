@@ -41,7 +41,7 @@ void Chronicle::compare(std::uint16_t name, const core::Admission& line, const N
     if (!entry.live()) continue;
     Known* known = find(mine, entry.claim);
     if (entry.standing == Standing::held) {
-      // A number that was told before came back with a memory that had lost its tail.
+      // Smaller numbers were recorded before, and came back in a memory that had lost its tail.
       if (!(known && known->standing == Standing::held) && entry.number > mine.newest)
         granted.push_back(&entry);
       if (!known || known->standing != Standing::held || known->expires_us == entry.expires_us)
@@ -75,7 +75,7 @@ void Chronicle::tell_ended(Line& line, const core::Admission& now, const Node& n
                            const char* why) {
   std::erase_if(line.known, [&](const Known& known) {
     const bool expired = timed_ && known.expires_us <= node.now_us();
-    // One that ended may have come back in the same step.
+    // A claim may end and come back in the same step.
     const Entry* entry = live(now, known.claim);
     if (entry && (known.number == 0 ? !expired : entry->number == known.number)) return false;
     Event event = known.event;

@@ -1,4 +1,4 @@
-// lab/stores/chronicle.hpp: tells the history what each step of a store did to its claims.
+// lab/stores/chronicle.hpp: records in the history what each step of a store did to its claims.
 #pragma once
 
 #include "core/admission.hpp"
@@ -6,7 +6,7 @@
 
 namespace holdfast::lab {
 
-// What a line needs to know of an ask beside the ask itself; it travels as its `about`.
+// What the chronicle needs to know about an ask; it travels in the ask's `about`.
 std::string about_of(std::uint64_t op, bool fair);
 
 class Chronicle {
@@ -14,8 +14,8 @@ class Chronicle {
   Chronicle(World& world, std::size_t locks, bool timed)
       : world_(world), timed_(timed), lines_(locks) {}
 
-  // After a step on that line: tells what became of its claims. `why` is for those that neither
-  // expired nor were dropped by their own process.
+  // Records what a step did to the claims of that line. `why` is the reason for ends that are not
+  // expiries; "dropped" becomes released or withdrawn.
   void compare(std::uint16_t name, const core::Admission& line, const Node& node, const char* why);
   void arrived(const char* what, std::int16_t process, std::uint16_t name, const ClaimId& claim,
                const Node& node);
@@ -26,7 +26,7 @@ class Chronicle {
     core::Admission::Standing standing;
     std::uint64_t number;
     std::int64_t expires_us;
-    Event event;  // as it was last told
+    Event event;  // as last recorded
   };
   struct Line {
     std::vector<Known> known;
@@ -38,7 +38,7 @@ class Chronicle {
   void told(Known& known, What what, const core::Admission::Entry& entry, const Node& node);
 
   World& world_;
-  const bool timed_;  // claims end by their own time
+  const bool timed_;  // claims have their own expiry
   std::vector<Line> lines_;
 };
 

@@ -47,8 +47,8 @@ bool Consensus::has_majority() const noexcept {
   return 2 * up > nodes_.size();
 }
 
-// Why it is not heard, if so. A session that was never heard of begins. One that moved on to
-// another node is no longer heard from the one before, whatever that one still has of it.
+// Returns null, or why the session is refused. An unknown session begins. A session that moved on
+// to another node is not heard through the one before any more, even if late requests arrive there.
 const char* Consensus::hear(const Node& node, const Visit& visit) {
   const auto [at, fresh] = sessions_.try_emplace(
       visit.session.nonce, Session{visit.session, leader_.now_us(), false, node.number, 0});
@@ -77,7 +77,7 @@ Answer Consensus::step(std::uint16_t name, const char* why, Step&& step) {
   const std::int64_t now_us = leader_.now_us();
   Answer answer = step(line, now_us, notices);
   line.saved();
-  chronicle_.compare(name, line, leader_, why);  // it is all nodes' step
+  chronicle_.compare(name, line, leader_, why);  // as the leader's, because all nodes take the step
   notify(name, notices, now_us);
   return answer;
 }
@@ -149,7 +149,7 @@ void Consensus::notify(std::uint16_t name, const core::Notices& notices, std::in
 
 // ── sessions ────────────────────────────────────────────────────────────────────────────────────
 
-// While nobody leads, no session ends; whoever leads next gives each its full time.
+// Without a leader no session ends, and the next leader gives each session its full time.
 void Consensus::watch_sessions() {
   bool any = false;
   const bool led = has_majority();
@@ -170,7 +170,7 @@ void Consensus::end(Session& session, const char* why) {
     const auto name = static_cast<std::uint16_t>(i);
     step(name, why, [&](auto& line, std::int64_t now_us, auto& notices) {
       line.died(session.party, now_us);
-      return line.renew({}, now_us, notices);  // lets in whoever is next
+      return line.renew({}, now_us, notices);  // lets in the next in line
     });
   }
 }
@@ -204,7 +204,7 @@ void Consensus::suffer(const Fault& fault) {
     case Fault::Kind::crash:
       scene_.tell(What::crash, nobody, hit.number);
       hit.die();
-      for (auto& [id, session] : sessions_) session.heard_us = leader_.now_us();  // another leads
+      for (auto& [id, session] : sessions_) session.heard_us = leader_.now_us();  // a new leader
       scene_.world.after(fault.length, [this, &hit] {
         if (hit.alive()) return;
         hit.revive();

@@ -1,6 +1,6 @@
-// lab/stores/consensus.hpp: a store of several nodes that agree on every step. Claims belong to
-// sessions: a session lives while its process is heard, and all its claims end with it. What
-// ZooKeeper and etcd are.
+// lab/stores/consensus.hpp: a store of several nodes that agree on every step, like ZooKeeper and
+// etcd. Claims belong to sessions: a session lives while its process is heard, and all its claims
+// end with it.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace holdfast::lab {
 
 using SessionId = std::uint64_t;
 
-// Whose request it is, and how often that session had moved to another node when it left.
+// The session of a request, and how often it had moved to another node when the request left.
 struct Visit {
   core::Party session;
   std::uint64_t move = 0;
@@ -31,8 +31,8 @@ class Consensus final : public Store {
   Scene& scene() const noexcept { return scene_; }
   Millis timeout() const noexcept { return scene_.plan.store.session; }
   Node& node(std::size_t index) noexcept { return *nodes_[index % nodes_.size()]; }
-  // What a node does with a request of a session: nothing if it has no majority behind it, else
-  // the step, unless that session has ended or moved.
+  // A node handles a request of a session: it does nothing without a majority behind it; else it
+  // takes the step, unless that session has ended or moved.
   template <class Step>
   void agree(const Node& node, const Visit& visit, Answers& answers, std::size_t count,
              Step&& step);
@@ -53,13 +53,13 @@ class Consensus final : public Store {
     core::Party party;
     std::int64_t heard_us;
     bool ended;
-    std::int16_t node;  // where it was heard last: its messages come from there
+    std::int16_t node;  // that heard it last, and sends it its messages
     std::uint64_t move;
   };
   template <class Step>
   Answer step(std::uint16_t name, const char* why, Step&& step);
   bool has_majority() const noexcept;
-  bool follows(const Node& node) const noexcept;  // is part of it
+  bool follows(const Node& node) const noexcept;  // belongs to the majority
   const char* hear(const Node& node, const Visit& visit);
   void end(Session& session, const char* why);
   void watch_sessions();
@@ -70,7 +70,7 @@ class Consensus final : public Store {
   Scene& scene_;
   Traits traits_;
   Chronicle chronicle_;
-  Node leader_;  // whose clock counts, whoever it is
+  Node leader_;  // whose clock counts, whichever node leads
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<bool> isolated_;
   std::vector<core::Admission> lines_;

@@ -27,7 +27,8 @@ void Member::begin_session() {
   proven_ = now();
 }
 
-// What was held is lost before a new session can prove itself alive: its proof is not theirs.
+// Reports held claims as gone before the new session can prove itself alive, because that proof
+// does not cover them.
 void Member::end_session(bool entries_are_gone) {
   begin_session();
   const std::vector<Mine> before = mine_;
@@ -36,7 +37,7 @@ void Member::end_session(bool entries_are_gone) {
   for (const Mine& mine : before) {
     if (mine.held) {
       gone(mine);
-    } else {  // it stands in line for the session before, if at all
+    } else {  // at most the old session has it in line
       hints_.look(store_.scene().names[mine.name]);
     }
   }
@@ -47,7 +48,7 @@ void Member::gone(const Mine& mine) {
   hints_.gone(store_.scene().names[ended.name], ended.claim);
 }
 
-// Before anything is sent: a session that nobody has heard for so long may be over.
+// Called before every request, because a session that was not proven for its timeout may be over.
 void Member::settle_session() {
   const bool over = now() - proven_ >= Nanos(store_.timeout());
   const bool only_waits = std::ranges::none_of(mine_, &Mine::held);
@@ -89,7 +90,7 @@ void Member::sync_later() {
   });
 }
 
-// Proves the session alive, and looks whether what is held is still there.
+// Proves the session alive, and checks that its held claims are still there.
 void Member::sync() {
   settle_session();
   std::vector<Keep> keeps;
@@ -142,7 +143,7 @@ void Member::ask(const Ask& asked, Pending<Answer>& call) noexcept {
       [this, &call, claim = ask.claim, session = session_.nonce](std::span<Answer> answers) {
         Answer answer = std::move(answers[0]);
         Mine* mine = find(claim);
-        // Granted in a session that this process has given up since: worth nothing.
+        // A grant in a session that this process has since given up is worth nothing.
         if (answer.said == Said::yes && (!mine || session != session_.nonce)) {
           answer.said = Said::unknown;
           answer.problem = {Errc::unavailable, "session_ended", ""};

@@ -8,7 +8,7 @@ namespace holdfast::lab {
 class Member final : public Backend {
  public:
   Member(Consensus& store, Process& process, Hints& hints);
-  static Member& of(Process& process);  // that lives
+  static Member& of(Process& process);  // must be alive
 
   const Traits& traits() const noexcept override { return store_.traits(); }
   void ask(const Ask& ask, Pending<Answer>& call) noexcept override;
@@ -48,8 +48,8 @@ class Member final : public Backend {
   Process& process_;
   Hints& hints_;
   core::Party session_;
-  BootTime proven_;         // when the last request left that was answered in this session
-  std::size_t node_;        // grows with every move to another
+  BootTime proven_;         // when the last request that this session answered left
+  std::size_t node_;        // incremented with every move to another
   std::vector<Mine> mine_;  // claims that may be in the store
   bool syncing_ = false;
 };

@@ -12,7 +12,7 @@ using core::Mutation;
 
 namespace {
 
-// Requests of one call go to several nodes; the call is answered when all of them are.
+// The requests of one call go to several nodes; the call is answered when all requests are.
 struct Gathering {
   Gathering(std::size_t count, Pending<std::span<Answer>>& of) : answers(count), call(of) {}
   Answers answers;
@@ -107,7 +107,8 @@ void Remote::revoke(std::string_view name, bool now, Pending<Answer>& call) noex
       [&call](std::span<Answer> answers) { call.done(std::move(answers[0])); });
 }
 
-// Nobody in the laboratory reads these over the wire: they show what is there now.
+// Listings skip the network and show the present state, because no client in the laboratory reads
+// them.
 void Remote::describe(std::string_view name, Pending<Listing>& call) noexcept {
   Listing listing;
   listing.holders = site_.holders(site_.scene().lock_named(name));

@@ -1,4 +1,4 @@
-// lab/stores/remote.hpp: how one process sees a site: the backend that its gates speak to.
+// lab/stores/remote.hpp: how one process sees a site: the backend that its gates use.
 #pragma once
 
 #include "lab/stores/site.hpp"
@@ -25,7 +25,7 @@ class Remote final : public Backend, public Cells {
   void help(const Call*, BootTime, int) noexcept override {}  // there are no threads to lend
 
  private:
-  // What a request points to outlives its call, not its journey.
+  // A request's name lives as long as its call, but the request may travel longer than that.
   template <class Request>
   Request lasting(Request request) const {
     request.name = site_.scene().names[site_.scene().lock_named(request.name)];

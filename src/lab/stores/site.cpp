@@ -21,7 +21,7 @@ Site::Site(Scene& scene)
       chronicle_(scene.world, scene.plan.locks.size(), true) {
   traits_.scheme = "site";
   traits_.notifies = scene.plan.store.notifies;
-  traits_.ordered = scene.plan.seed % 3 == 0;  // said of a network that keeps no order
+  traits_.ordered = scene.plan.seed % 3 == 0;  // untrue on purpose: the network keeps no order
   traits_.cells = true;
   for (std::size_t i = 0; i < scene.plan.nodes(); ++i) {
     auto& node =
@@ -50,14 +50,14 @@ Node& Site::serving(std::uint16_t name) noexcept {
 
 // ── steps ───────────────────────────────────────────────────────────────────────────────────────
 
-// Numbers are at least the time, so that a server that lost its memory does not go back.
+// Numbers are at least the current time, so that a server that lost its memory does not go back.
 std::uint64_t Site::least_number(const Server& server) const noexcept {
   if (mutated(Mutation::number_reset)) return 0;
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<microseconds>(server.world().now() + server.wall_ahead()).count());
 }
 
-// What a replica says, also one that was the master a moment ago.
+// The answer of a replica, even of one that was the master a moment ago.
 Answer Site::read_only() {
   Answer answer;
   answer.said = Said::no;
@@ -91,7 +91,7 @@ Answer Site::ask(Node& node, const Ask& ask, const core::Party& party) {
   });
 }
 
-// The claim that is meant; without an owner check, whoever holds it.
+// The claim that a request means; without an owner check, any holder's.
 ClaimId Site::meant(const core::Admission& line, const ClaimId& claim, bool unchecked) {
   if (!unchecked) return claim;
   const core::Admission::Entry* holder = nullptr;

@@ -1,5 +1,5 @@
-// lab/stores/site.hpp: stores of nodes that each decide alone: one of them, several that share the
-// names, or a master with a replica that follows from afar. What Redis is.
+// lab/stores/site.hpp: stores whose nodes each decide alone, like Redis: a single node, several
+// that share the names, or a master with a replica that follows with a lag.
 #pragma once
 
 #include "lab/stores/chronicle.hpp"
@@ -8,7 +8,7 @@
 
 namespace holdfast::lab {
 
-struct Knowledge;  // of one of them
+struct Knowledge;  // of one node
 using CellStep = std::function<Cell(std::optional<stores::CellState>& state, std::int64_t now_us,
                                     std::uint64_t first_version)>;
 
@@ -29,7 +29,7 @@ class Site final : public Store {
   Answer renew(Node& node, Keep keep, std::int16_t process);
   Answer release(Node& node, Drop drop, std::int16_t process);
   Answer revoke(Node& node, std::uint16_t name, bool now);
-  Answer mint(Node& node, std::uint16_t name);  // a number and nothing else
+  Answer mint(Node& node, std::uint16_t name);  // only a number
   std::vector<Holder> holders(std::uint16_t name);
   std::vector<Holder> list(std::string_view prefix);
   Cell change(Node& node, std::string_view name, const CellStep& step);

@@ -1,4 +1,4 @@
-// What a site forgets, and what it suffers.
+// How a site forgets, and how faults hit it.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -16,7 +16,7 @@ using std::chrono::microseconds;
 
 // ── memory ──────────────────────────────────────────────────────────────────────────────────────
 
-// Commits travel to the replica in their order, mostly at once, sometimes held up for long.
+// Commits reach the replica in order, mostly at once, sometimes with a long delay.
 void Site::replicate(Server& master, std::function<void(Knowledge&)> change) {
   Server& replica = *servers_[1 - master_];
   if (&master == &replica || !replica.alive()) return;
@@ -29,7 +29,7 @@ void Site::replicate(Server& master, std::function<void(Knowledge&)> change) {
                   });
 }
 
-// As with a log that is synced now and then.
+// Like a log that is synced now and then.
 void Site::keep_snapshot(Server& server) {
   if (scene_.plan.store.memory != Memory::tail_lost || std::exchange(server.snapshot_due, true))
     return;
@@ -39,8 +39,8 @@ void Site::keep_snapshot(Server& server) {
   });
 }
 
-// From here on the server knows this and nothing else. With the guard it lets nobody new in for as
-// long as the longest lease could still count.
+// From now on the server knows only `known`. With the guard it lets nobody new in for as long as
+// the longest lease could still count.
 void Site::recall(Server& server, Knowledge known, const char* why) {
   server.known = std::move(known);
   server.durable = server.known;
@@ -60,7 +60,7 @@ void Site::recall(Server& server, Knowledge known, const char* why) {
   }
 }
 
-// What is over by its time is told then, and not when somebody comes by. Nobody is let in by this.
+// Records an expiry when it happens, and not at the next request. Lets nobody in.
 void Site::watch(Server& server, std::uint16_t name) {
   std::int64_t first_us = std::numeric_limits<std::int64_t>::max();
   for (const auto& entry : server.known.lines[name].entries())
@@ -99,7 +99,7 @@ void Site::suffer(const Fault& fault) {
       break;
     }
     case Fault::Kind::crash: crash(server, fault.length); break;
-    case Fault::Kind::forget:  // a flush, which a replica hears of
+    case Fault::Kind::forget:  // a flush, which reaches the replica too
       if (!server.alive()) return;
       scene_.tell(What::forget, nobody, server.number);
       forget(server);
@@ -116,7 +116,7 @@ void Site::suffer(const Fault& fault) {
       scene_.world.after(fault.length, [this] { promote(); });
       break;
     }
-    case Fault::Kind::cut:  // it healed: whoever was cut off knows that it missed something
+    case Fault::Kind::cut:  // it healed: processes learn that they missed messages
       missed_messages(server.number);
       break;
     default: break;

@@ -1,5 +1,5 @@
-// lab/stores/store.hpp: a simulated store as a whole, as the story sees it: it gives each process a
-// backend of its own, and suffers what the plan has for it.
+// lab/stores/store.hpp: a whole simulated store: it gives each process its own backend, and suffers
+// the plan's faults.
 #pragma once
 
 #include "lab/scene.hpp"
@@ -10,7 +10,7 @@ class Store {
  public:
   virtual ~Store() = default;
   virtual const Traits& traits() const noexcept = 0;
-  // For one life of a process; its hints outlive it.
+  // For one life of a process; `hints` outlive the backend.
   virtual std::unique_ptr<Backend> connect(Process& process, Hints& hints) = 0;
   virtual void suffer(const Fault& fault) = 0;
   virtual void calm() = 0;  // everything heals
