@@ -1,7 +1,7 @@
 # cmake -D FOLDER=<scripts> -D NAMES=<a,b,…> -D OUTPUT=<file.inc> -P EmbedScripts.cmake
 #
 # Writes each FOLDER/<name>.lua as a C++ constant `<name>_script`, with the SHA1 by which Redis
-# calls it. A line `--#include other.lua` stands for that file.
+# calls it. A line `--#include other.lua` is replaced by that file.
 function(read_script file result)
   file(READ "${FOLDER}/${file}" text)
   string(REGEX MATCHALL "--#include [a-z_]+\\.lua\n" lines "${text}")

@@ -16,7 +16,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
   DESTINATION ${config_dir})
 
-# The prefix is found from the file's own place, so that an installed tree may be moved.
+# The .pc file gives the prefix relative to itself, so that an installed tree may be moved.
 file(RELATIVE_PATH holdfast_pc_prefix
   "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 configure_file(cmake/holdfast.pc.in "${PROJECT_BINARY_DIR}/holdfast.pc" @ONLY)

@@ -1,7 +1,7 @@
 # holdfast_add_store(<name> SOURCES <files> [PACKAGE <package>] [LINK <targets>])
 #
-# One module libholdfast-<name>.so.0, which libholdfast loads and nobody links. It carries its own
-# copy of what it uses from us and exports one symbol, so it fits a static libholdfast as well.
+# One module libholdfast-<name>.so.0, which libholdfast loads and nobody links. It has its own copy of
+# the code that it uses and exports one symbol, so it works with a static libholdfast too.
 #
 # HOLDFAST_<NAME>=AUTO builds the store if its package is found, ON fails without it, and OFF leaves
 # it out. Nothing is skipped in silence: see holdfast_report_stores().
@@ -25,7 +25,7 @@ function(holdfast_add_store name)
     endif()
   endif()
 
-  add_library(holdfast_${name}_objects OBJECT ${arg_SOURCES})  # Tests look inside, too.
+  add_library(holdfast_${name}_objects OBJECT ${arg_SOURCES})  # Tests link them too.
   set_target_properties(holdfast_${name}_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_link_libraries(holdfast_${name}_objects PUBLIC ${arg_LINK} PRIVATE holdfast_private)
 

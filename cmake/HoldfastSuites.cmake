@@ -3,7 +3,7 @@
 # suite on every row.
 
 cmake_minimum_required(VERSION 3.25)  # CTest begins with the oldest policies.
-# For what hangs: longer than a suite is patient.
+# In seconds, for a suite that hangs: longer than any test waits.
 set(timeout 600)
 if(sanitized)
   set(timeout 1200)

@@ -8,17 +8,17 @@ function(holdfast_add_test name)
   add_executable(${name} ${arg_SOURCES} $<TARGET_OBJECTS:holdfast_test_main>)
   set_target_properties(${name} PROPERTIES HOLDFAST_WAITS ON)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gtest holdfast_private)
-  # gRPC's flags define a macro more, and the precompiled header was made without it.
+  # gRPC's flags define one more macro, and the precompiled header was built without it.
   if(NOT CMAKE_UNITY_BUILD AND NOT "holdfast_etcd_objects" IN_LIST arg_LINK)
     target_precompile_headers(${name} REUSE_FROM holdfast_test_main)
-    # ccache needs it for what is compiled with a precompiled header.
+    # ccache needs this for code that uses a precompiled header.
     target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   endif()
   if(arg_SANITIZED)
     add_dependencies(holdfast_sanitized ${name})
   endif()
 
-  # The suites are listed when CTest starts, because the program is not built before.
+  # The suites are listed when CTest starts, because the program has not been built before that.
   set(include "${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake")
   file(GENERATE OUTPUT "${include}" CONTENT
     "set(program \"$<TARGET_FILE:${name}>\")
