@@ -5,7 +5,7 @@
 #
 # A suite whose name ends in Clock must see real time pass; it runs on one row per store as well.
 # Sanitizers run every suite on memory, and some of them on one row per store. `./dev all` runs
-# every suite on every row, in every build. A suite that stands in no list here fails the test
+# every suite on every row, in every build. A suite that no list here names fails the test
 # tidy.lists_are_true.
 
 set(contract
@@ -18,13 +18,13 @@ set(library
 
 set(one_row_per_store memory sqlite redis zookeeper etcd)
 
-# Under a sanitizer, beside memory.
+# Under a sanitizer: these run on one row per store, beside memory.
 set(sanitized_on_stores ${contract} Async Cancel Closing)
 list(REMOVE_ITEM sanitized_on_stores CommandOnStores NetworkFaults ProcessFaults)
 
-# A process for each case, because the process itself is what they look at.
+# One process for each case, because these suites test the process itself.
 set(one_process_per_case Fork Loading ResourceFaults ResourceFaultsClock)
 
-# They keep the processors busy, so they do not run beside those that wait.
+# These keep the processors busy, so they do not run beside tests that wait.
 set(computing_labels lab)
 set(computing_suites Exclusion Kinds LoadFaults Names ResourceFaultsClock)
