@@ -1,5 +1,5 @@
-// Loaded into another program by LD_PRELOAD (see skewed_clock.hpp): its clocks are ahead by as many
-// nanoseconds as the mapped file says. With HOLDFAST_TEST_LEAK in its environment it also leaves a
+// Loaded into another program by LD_PRELOAD (see skewed_clock.hpp): moves its clocks ahead by the
+// nanoseconds in the mapped file. With HOLDFAST_TEST_LEAK in its environment it also leaves a
 // descriptor open, as a careless library would.
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ const volatile ClockAhead* mapped() noexcept {
   return ahead;
 }
 
-// The test writes into the file and nobody calls us then, so a thread looks.
+// The test writes into the file without telling us, so a thread polls it.
 void* watch(void*) {
   std::int64_t known = clock_ahead().slept_ns;
   for (;;) {
@@ -42,7 +42,7 @@ void* watch(void*) {
   }
 }
 
-std::atomic<pid_t> watched = 0;  // the process that has a watch; a child has none yet
+std::atomic<pid_t> watched = 0;  // the process that has a watch; a forked child has none yet
 
 }  // namespace
 
@@ -52,7 +52,7 @@ ClockAhead clock_ahead() noexcept {
   return {ahead->wall_ns, ahead->slept_ns};
 }
 
-// The watch blocks all signals, because they are for the program.
+// The watch blocks all signals, because they are meant for the program.
 void before_a_timer_is_set() noexcept {
   const pid_t self = ::getpid();
   if (!mapped() || watched.exchange(self) == self) return;

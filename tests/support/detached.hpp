@@ -1,5 +1,5 @@
-// tests/support/detached.hpp: the smallest coroutine: starts at once, ends by itself, returns
-// nothing; for the benchmarks too.
+// tests/support/detached.hpp: the smallest coroutine: it starts at once, ends by itself and returns
+// nothing. The benchmarks use it too.
 #pragma once
 
 #include <coroutine>

@@ -1,5 +1,5 @@
-// tests/support/diary.hpp: what a client's events said. The handler shares it, for events may still
-// come when the client and the test are gone.
+// tests/support/diary.hpp: what a client's events said. The handler shares ownership, because
+// events may still arrive after the client and the test are gone.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // tests/support/eventually.hpp: how tests deal with time. They wait for a condition, never for a
-// length of time in the hope that something has happened by then; bounds are generous, because they
+// length of time in the hope that something happens meanwhile. Bounds are generous, because they
 // only end a test that has failed.
 #pragma once
 
@@ -17,19 +17,18 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// Fewer rounds where each of them takes ten times as long.
+// Fewer rounds in builds in which each takes ten times as long.
 constexpr int scaled(int rounds) { return sanitized ? std::max(1, rounds / 10) : rounds; }
 
 inline constexpr Millis patient{sanitized ? 120'000 : 40'000};
 
-// A release that must be confirmed is, also on a machine that stands still for a while.
+// A release that must be confirmed is confirmed by then, even if the machine stalls for a while.
 inline constexpr Millis release_deadline{10'000};
 
-// Long enough for a store to say that it is busy, and too short to call it silent.
+// Long enough for a store to answer busy, too short to call the store silent.
 inline constexpr Millis shortly{400};
 
-// Looks less often the longer it takes, because to look costs the very servers time that it waits
-// for.
+// Looks less and less often, because each look costs the servers time.
 template <class Condition>
 bool eventually(Condition&& condition, Millis bound = patient) {
   const auto deadline = std::chrono::steady_clock::now() + bound;

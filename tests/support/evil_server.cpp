@@ -10,7 +10,7 @@ EvilServer::EvilServer(Script script, const RedisServer* behind)
       reception_([this](Descriptor guest) { serve(RedisWire(std::move(guest))); }) {}
 
 void EvilServer::serve(RedisWire wire) {
-  std::optional<RedisClient> behind;  // A connection of its own, for what it says of itself.
+  std::optional<RedisClient> behind;  // One per guest: a server keeps state per connection.
   if (behind_ != nullptr) behind.emplace(behind_->client());
   for (;;) {
     RedisCommand command;
@@ -44,7 +44,7 @@ EvilServer::Script to_scripts(const Say& say) {
 }
 
 const std::vector<Poison>& poisons() {
-  constexpr std::size_t endless = 1 << 14;  // of pieces of 16 KiB: 256 MiB
+  constexpr std::size_t endless = 1 << 14;  // pieces of 16 KiB: 256 MiB
   const auto kib = [](char byte) { return std::string(16 << 10, byte); };
   static const std::vector<Poison> all = {
       {"endless_line", {"+" + kib('A'), endless}},

@@ -1,11 +1,11 @@
-// tests/support/evil_server.hpp: a server that speaks RESP as far as the test wants it to.
+// tests/support/evil_server.hpp: a server that speaks RESP only as far as the test wants.
 //
 //   EvilServer evil([](const RedisCommand& command) -> std::optional<Say> {
 //     if (command.front() == "EVALSHA") return Say{"$9223372036854775807\r\n"};
 //     return std::nullopt;
 //   }, &real);
 //
-// What the script does not answer, the real server behind it does; without one, it is "+OK".
+// The real server behind answers what the script does not. Without one, the answer is "+OK".
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@
 namespace holdfast::support {
 
 struct Say {
-  std::string bytes;      // as they are; none: silence
-  std::size_t times = 1;  // in a row, or until the client has gone
+  std::string bytes;      // sent as they are; empty: silence
+  std::size_t times = 1;  // in a row, until the client disconnects
   bool then_close = false;
 };
 
 class EvilServer {
  public:
-  // Runs on a thread of the connection that sent the command.
+  // Runs on the thread of the connection that sent the command.
   using Script = std::function<std::optional<Say>(const RedisCommand&)>;
 
   explicit EvilServer(Script script, const RedisServer* behind = nullptr);
@@ -37,7 +37,7 @@ class EvilServer {
   std::string url() const { return "redis://" + address(); }
 
   long connections() const { return reception_.guests(); }
-  long commands(const std::string& word) const;  // that began with it; "": all
+  long commands(const std::string& word) const;  // that began with this word; "": all
 
  private:
   void serve(RedisWire wire);
@@ -47,18 +47,18 @@ class EvilServer {
   const RedisServer* const behind_;
   mutable std::mutex mutex_;
   std::vector<std::string> words_;
-  Reception reception_;  // the last, for it uses all of these
+  Reception reception_;  // last, because it uses the members above
 };
 
-// The same to EVAL and EVALSHA; everything else is answered by the server behind.
+// Says this to every EVAL and EVALSHA; the server behind answers everything else.
 EvilServer::Script to_scripts(const Say& say);
 
 struct Poison {
   std::string name;
   Say say;
 };
-// Replies that no server sends: lengths, depths and lines without bounds, types that nobody asked
-// for, numbers that are none, texts that would write to a terminal.
+// Replies that no real server sends: lengths, depths and lines without bounds, types that nobody
+// asked for, malformed numbers, texts that would control a terminal.
 const std::vector<Poison>& poisons();
 
 }  // namespace holdfast::support

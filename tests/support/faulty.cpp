@@ -16,7 +16,7 @@ namespace {
 
 using Plan = FaultyClient::Plan;
 
-// Module::open is a plain function: it finds its plan by the number in the URL.
+// Module::open is a plain function, so it finds its plan by the number in the URL.
 struct Plans {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<Plan>> all;
@@ -33,7 +33,7 @@ std::string enlist(const std::shared_ptr<Plan>& plan) {
   return number;
 }
 
-// An Ask that owns what it points to.
+// An Ask that owns the strings it refers to.
 struct KeptAsk {
   explicit KeptAsk(const Ask& from) : ask(from), name(from.name), about(from.about) {
     ask.name = name;
@@ -43,7 +43,7 @@ struct KeptAsk {
   std::string name, about;
 };
 
-// Answers that nobody waits for.
+// Takes answers that nobody waits for.
 template <class R>
 class Sink final : public Pending<R> {
  public:
@@ -78,7 +78,7 @@ class FaultyBackend final : public Backend {
     traits_.queues &= plan_->manners.queues;
     traits_.notifies &= plan_->manners.notifies;
     traits_.tokens &= plan_->manners.tokens;
-    traits_.immediate = false;  // What is silent or slow is answered by whoever helps.
+    traits_.immediate = false;  // The thread that helps answers silent and slow calls.
     return true;
   }
 
@@ -138,7 +138,7 @@ class FaultyBackend final : public Backend {
   }
 
  private:
-  // Stands in for a call whose answer the real store gives, to be lost or kept back.
+  // Takes the real store's answer to a call, to lose it or to delay it.
   template <class R>
   class Relay final : public Pending<R> {
    public:
@@ -208,7 +208,7 @@ class FaultyBackend final : public Backend {
     auto relay = std::make_shared<Relay<R>>(*this, call, size, *fault == Fault::lost_reply);
     {
       const std::lock_guard guard(mutex_);
-      relays_.push_back(relay);  // kept to the end: whoever helps it looks at it after its answer
+      relays_.push_back(relay);  // kept to the end, because a helper looks at it after its answer
       relay_of_[&call] = relay.get();
     }
     start(*relay);
@@ -216,19 +216,19 @@ class FaultyBackend final : public Backend {
 
   void forget(const Call* call, const Call* relay) {
     const std::lock_guard guard(mutex_);
-    // A new call may have come to lie where the old one was.
+    // A new call may have the address of the old one.
     const auto found = relay_of_.find(call);
     if (found != relay_of_.end() && found->second == relay) relay_of_.erase(found);
   }
-  // What the real store knows this call as: itself, its relay, or not at all.
+  // The call that the real store knows: this one, its relay, or none.
   const Call* relayed(const Call* call) {
     const std::lock_guard guard(mutex_);
     if (const auto found = relay_of_.find(call); found != relay_of_.end()) return found->second;
     return std::ranges::count(silent_, call, &Silent::call) == 0 ? call : nullptr;
   }
 
-  // Answers what is due; tells when to look again. That is soon, because a jump of our clock wakes
-  // nobody who sleeps at the real store.
+  // Answers what is due; returns when to look again. That is soon, because a jump of our clock does
+  // not wake a thread that sleeps in the real store.
   BootTime answer_silence() {
     std::list<Silent> due;
     auto next = BootTime::max();
@@ -260,7 +260,7 @@ class FaultyBackend final : public Backend {
   std::list<Silent> silent_;
   std::vector<std::shared_ptr<void>> relays_;
   std::map<const Call*, const Call*> relay_of_;
-  std::unique_ptr<Backend> real_;  // the last, so that it ends first
+  std::unique_ptr<Backend> real_;  // last, so that it is destroyed first
 };
 
 std::unique_ptr<Backend> open_faulty(const Opening& opening, Problem& problem) {
@@ -311,7 +311,7 @@ void FaultyClient::inject(const Injection& injection) {
   plan_->counted = plan_->injected = 0;
 }
 
-// A session is proven now and then only: the last proof that was lost stands for the next.
+// Sessions are proven only now and then, so the last lost proof stands in for the next one.
 void FaultyClient::heal() {
   std::optional<std::pair<BootTime, Millis>> proof;
   {

@@ -1,5 +1,4 @@
-// tests/support/faulty_plan.hpp: what goes wrong for a FaultyClient, and the messages that it
-// spoils.
+// tests/support/faulty_plan.hpp: what goes wrong for a FaultyClient, and how its messages get lost.
 #pragma once
 
 #include <array>
@@ -15,7 +14,7 @@
 
 namespace holdfast::support {
 
-// Shared by the client and its backend; the backend may live on for a while after the client.
+// Shared by the client and its backend, because the backend may outlive the client.
 struct FaultyClient::Plan {
   std::mutex mutex;
   std::optional<Injection> injection;

@@ -15,8 +15,8 @@ namespace holdfast::support {
 
 namespace {
 
-// In memory where that is possible: leases of a second must not depend on how long a busy disk
-// takes to sync. TMPDIR has the last word; tests/stores is on the disk.
+// In memory where possible, because leases must not depend on how long a busy disk takes to sync.
+// TMPDIR overrides this; the SQLite tests in tests/stores use the disk (sqlite_support.hpp).
 std::filesystem::path base_folder() {
   constexpr auto in_memory = "/dev/shm";
   struct statfs about {};

@@ -1,5 +1,5 @@
-// tests/support/files.hpp: a folder that goes away with the test, texts in it, and what /proc says
-// about us.
+// tests/support/files.hpp: a folder that is deleted with its object, the text of files, and what
+// /proc says about us.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class TempFolder {
 
 std::string text_of(const std::filesystem::path& file);  // "" if there is none
 
-// A number from a process's status in /proc: "Threads", or "VmRSS" in KiB.
+// A number from /proc/PID/status: "Threads", or "VmRSS" in KiB.
 long status_of(pid_t process, std::string_view field);
 long own_status(std::string_view field);
 long open_descriptors();

@@ -1,5 +1,5 @@
-// tests/support/journal.hpp: what a lock protects, as a list of those who were in. Two inside at
-// once cannot stay unseen (flock knows nothing of holdfast), nor can a token that went back.
+// tests/support/journal.hpp: a resource for a lock to protect: a list of those who were inside. It
+// always shows two inside at once (flock knows nothing of holdfast) and a token that went back.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Journal {
  public:
   explicit Journal(const std::filesystem::path& folder) : file_(folder / "journal") {}
 
-  // Writes a line and stays inside until the descriptor is closed. Nothing: somebody else is.
+  // Writes a line and stays inside until the descriptor is closed. Empty: somebody else is inside.
   std::optional<Descriptor> enter(int who, Token token) const;
 
   struct Line {

@@ -25,8 +25,8 @@
 namespace holdfast::support {
 namespace {
 
-// They talk in messages: "lend ROW", "restart", "end NAME", "left NAME", "clients" and "return",
-// answered by "ok TEXT" or "no TEXT". A loan ends with its connection as well.
+// The messages are "lend ROW", "restart", "end NAME", "left NAME", "clients" and "return"; the
+// answers are "ok TEXT" or "no TEXT". A loan also ends with its connection.
 constexpr auto lend_word = "lend ", restart_word = "restart", end_word = "end ";
 constexpr auto left_word = "left ", clients_word = "clients";
 constexpr auto return_word = "return", ok_word = "ok ", no_word = "no ";
@@ -38,7 +38,7 @@ std::string lender_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "server_lender";
 }
 
-// One lender for each build of it: after a change nobody talks to an old one.
+// One lender for each build, so that nobody talks to an old one after a change.
 sockaddr_un address(socklen_t& size) {
   struct stat about {};
   if (stat(lender_program().c_str(), &about) != 0)
@@ -49,7 +49,7 @@ sockaddr_un address(socklen_t& size) {
                     std::to_string(about.st_ino) + "-" + std::to_string(about.st_mtim.tv_sec) +
                     "-" + std::to_string(about.st_mtim.tv_nsec) + "-" + std::to_string(getuid());
   name.copy(address.sun_path + 1,
-            sizeof address.sun_path - 1);  // Behind a zero: not in any folder.
+            sizeof address.sun_path - 1);  // Behind a zero byte, so not in any folder.
   size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   return address;
 }
@@ -83,7 +83,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 class Loan : public Site {
  public:
   Loan(Descriptor lender, std::string url) : lender_(std::move(lender)), url_(std::move(url)) {}
-  // Waits for the answer: the next loan of this process would not find it yet.
+  // Waits for the answer, because without it the next loan would not find this site yet.
   ~Loan() override {
     send_message(lender_, return_word);
     receive_message(lender_);
@@ -118,12 +118,11 @@ Descriptor knock() {
   return door;
 }
 
-// All that it has, on loan or not. Each loan has a thread for itself, so that nobody waits while a
-// server of another starts. The threads never end, because a server ends with the thread that
-// started it.
+// All sites, on loan or not. Each loan has its own thread, so that nobody waits while another's
+// server starts. The threads never end, because a server ends with the thread that started it.
 class Lender {
  public:
-  // Returns when nobody has had anything for a while; the threads are still there then.
+  // Returns when nothing has been on loan for a while; the threads still exist then.
   void serve(const Descriptor& door) {
     for (int count = 0; count < most_loans; ++count)
       std::thread([this, &door] {
@@ -156,7 +155,7 @@ class Lender {
     --loans_;
   }
 
-  // False: it wants nothing more.
+  // False: the tenant wants nothing more.
   bool obey(const Descriptor& tenant, std::string& row, std::unique_ptr<Site>& site) {
     const auto message = receive_message(tenant);
     try {
@@ -196,7 +195,7 @@ class Lender {
         known->clear();
         return known;
       } catch (const std::exception&) {
-        continue;  // Not what it was: whoever had it before has broken it. It ends here.
+        continue;  // An earlier tenant changed it for good, so it ends here.
       }
     }
     const auto row = std::ranges::find(all_store_cases(), name, &StoreCase::name);
@@ -211,7 +210,7 @@ class Lender {
   }
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // never notified: a wait that can be cut short
+  std::condition_variable changed_;  // never notified: a sleep without the mutex
   int loans_ = 0;
   long loans_ever_ = 0;
   std::multimap<std::string, std::unique_ptr<Site>> idle_;
@@ -223,7 +222,7 @@ std::unique_ptr<Site> borrow(const StoreCase& row) {
   for (int tries = 0; tries < 10; ++tries) {
     auto lender = knock();
     if (!lender) {
-      Process(std::vector{lender_program()}).wait();  // It goes on behind, once its door is open.
+      Process(std::vector{lender_program()}).wait();  // Returns when its daemon listens.
       continue;
     }
     if (!send_message(lender, lend_word + row.name)) continue;
@@ -231,13 +230,13 @@ std::unique_ptr<Site> borrow(const StoreCase& row) {
     if (answer.starts_with(ok_word))
       return std::make_unique<Loan>(std::move(lender), answer.substr(std::strlen(ok_word)));
     if (!answer.empty()) throw std::runtime_error("nothing to lend: " + answer);
-    // It was about to end; the next one will have time for us.
+    // That lender was about to end; the next one will have time for us.
   }
   throw std::runtime_error("the lender does not answer: " + lender_program());
 }
 
 void lend() {
-  // Whoever started us would wait for the end of what we have from them.
+  // Our parent would wait until the descriptors that we inherited are closed.
   close_range(STDERR_FILENO + 1, ~0U, 0);
   const auto door = new_socket();
   socklen_t size = 0;
@@ -245,7 +244,7 @@ void lend() {
   if (bind(door.get(), reinterpret_cast<const sockaddr*>(&at), size) != 0)
     return;  // One is enough.
   if (listen(door.get(), SOMAXCONN) != 0 || daemon(0, 0) != 0) return;
-  static Lender lender;  // Its threads use it to the very end.
+  static Lender lender;  // static, because its threads use it to the very end
   lender.serve(door);
   std::_Exit(0);
 }

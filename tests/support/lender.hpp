@@ -1,9 +1,9 @@
-// tests/support/lender.hpp: servers that test processes lend from each other.
+// tests/support/lender.hpp: servers that test processes borrow.
 //
-// CTest runs every test in a process of its own, and a cluster takes seconds to start. So servers
-// are kept by a process apart, server_lender: the first test that needs any starts it, each gets
-// some for itself alone and empty, and a while after the last one it ends by itself, servers and
-// all. Nobody has to start or to end it, and it does not matter how a test or CTest ends.
+// CTest runs every test in its own process, and a cluster takes seconds to start. So a separate
+// process, server_lender, keeps servers: the first test that needs one starts the lender, and each
+// test gets a server for itself, cleared. A while after the last loan the lender ends by itself,
+// with its servers. Nobody has to start or end it, and it does not matter how a test or CTest ends.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace holdfast::support {
 
 std::unique_ptr<Site> borrow(const StoreCase& row);
 
-// The other side: serves until nobody has had anything on loan for a while.
+// The other side: serves until nothing has been on loan for a while.
 void lend();
 
 }  // namespace holdfast::support

@@ -14,7 +14,7 @@
 namespace holdfast::support {
 namespace {
 
-// Runs in the namespace of this thread. Throws what it said if it failed.
+// Runs in the namespace of this thread. Throws what nft said if it failed.
 std::string nft(const std::string& command) {
   const auto line = "nft '" + command + "' 2>&1";
   FILE* pipe = ::popen(line.c_str(), "r");

@@ -1,5 +1,5 @@
-// The main of every test program. It keeps a record of each case, because CTest sees whole suites:
-// ./dev test tells from it which case failed, which were slow, and in which one a process ended.
+// The main of every test program. It records each case, because CTest sees only whole suites: ./dev
+// test reads there which case failed, which were slow, and in which one a process ended.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ class Record : public testing::EmptyTestEventListener {
   }
 
  private:
-  // Each line at once, because a process may be killed in the middle of the next case.
+  // Flushes each line, because a process may be killed in the middle of the next case.
   void write(const char* what, const testing::TestInfo& test) {
     if (file_ == nullptr || getpid() != owner_) return;
     std::fprintf(file_, "%s %s.%s %lld\n", what, label_.c_str(), name_of(test).c_str(),
@@ -42,7 +42,7 @@ class Record : public testing::EmptyTestEventListener {
     std::fflush(file_);
   }
   std::FILE* file_ = nullptr;
-  const pid_t owner_ = getpid();  // A child of a test must not write in our name.
+  const pid_t owner_ = getpid();  // A forked child must not write in our name.
   const std::string label_ = variable("HOLDFAST_LABEL");
 };
 

@@ -1,7 +1,7 @@
 // tests/support/many_leases.hpp: many locks of one store, held at once.
 //
 //   const ManyLeases held(store, 5000, {.ttl = 10s});
-//   if (held.size() < 5000) …            // some could not be had
+//   if (held.size() < 5000) …            // some could not be acquired
 //   held.least_left();
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace holdfast::support {
 
-// Taken and given back by several threads, because each of both waits for the store.
+// Several threads acquire and release, because each call waits for the store.
 class ManyLeases {
  public:
   ManyLeases(const Store& store, int count, const LockOptions& options) {
@@ -36,7 +36,7 @@ class ManyLeases {
     for (const auto& part : parts_) sum += part.size();
     return static_cast<int>(sum);
   }
-  // Of the one that is valid for the shortest time; 0 if one is lost.
+  // Of the lease that ends first; 0 if one is lost.
   Millis least_left() const noexcept {
     Millis least = Millis::max();
     for (const auto& part : parts_)

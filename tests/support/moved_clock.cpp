@@ -21,8 +21,8 @@ constexpr std::int64_t second = 1'000'000'000;
 std::int64_t nanos(const timespec& time) { return time.tv_sec * second + time.tv_nsec; }
 timespec spec(std::int64_t nanos) { return {nanos / second, nanos % second}; }
 
-// libc's syscall, which ours replaces. The arguments are plain values, because a call in between,
-// such as a sanitizer's for a read from memory, would overwrite the registers.
+// Does what libc's syscall does, because ours replaces it. The arguments are plain values, because
+// a call in between, such as a sanitizer's check of a read, would overwrite the registers.
 long enter_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
 #if defined(__x86_64__)
   long result = number;
@@ -69,8 +69,8 @@ timespec wall() noexcept {
   return now;
 }
 
-// When each timer is due, by the clock that the program sees; 0: never. Ours are all of the boot
-// clock and absolute.
+// When each timer is due, by the clock that the program sees; 0: never. All our timers use the boot
+// clock and absolute times.
 std::array<std::atomic<std::int64_t>, 4096> due_at;
 
 int set_timer(int timer, int flags, std::int64_t due, itimerspec* before) noexcept {
@@ -141,7 +141,7 @@ int timerfd_settime(int timer, int flags, const itimerspec* value, itimerspec* b
   before_a_timer_is_set();
   const auto due = nanos(value->it_value);
   due_at[static_cast<std::size_t>(timer)] = due;
-  // Again if there was a jump in between, because that jump may have missed this timer.
+  // Sets it again if there was a jump in between, because that jump may have missed this timer.
   for (;;) {
     const auto slept = clock_ahead().slept_ns;
     const int result = set_timer(timer, flags, due, before);

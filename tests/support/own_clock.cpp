@@ -16,7 +16,7 @@ std::int64_t slept_before() {
 }
 
 std::atomic<std::int64_t> slept_ns = slept_before();  // the sum of all jumps
-std::atomic<std::int64_t> wall_ahead_ns = 0;          // beyond that
+std::atomic<std::int64_t> wall_ahead_ns = 0;          // on top of that
 
 }  // namespace
 

@@ -14,7 +14,7 @@ Errc errc_of(std::string_view word) {
   return Errc::unknown;
 }
 
-// All programs of a build lie in one folder.
+// All programs of a build are in one folder.
 std::string peer_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "conformance_peer";
 }

@@ -1,4 +1,4 @@
-// tests/support/peer.hpp: another process on the same store, driven by lines (see
+// tests/support/peer.hpp: another process on the same store, driven by lines of text (see
 // conformance/peer/main.cpp).
 //
 //   Peer peer(world.url());
@@ -21,7 +21,7 @@ class Peer : public Process {
   // options: "ttl=1000 wait=0 hold_at_most=500 lock_delay=100", in milliseconds; "read", "write",
   // or "permits=2/5" for the other kinds.
   void start_acquire(std::string_view name, std::string_view options = {});
-  Token acquired();  // the answer to it; throws Error as the acquire in the other process did
+  Token acquired();  // the answer; throws the Error that the acquire in the peer gave
   Token acquire(std::string_view name, std::string_view options = {}) {
     start_acquire(name, options);
     return acquired();

@@ -1,5 +1,5 @@
-// tests/support/percent.hpp: names as ZooKeeper and etcd have them in their paths and keys, written
-// once more so that a test shares no mistake with what it tests.
+// tests/support/percent.hpp: names as ZooKeeper and etcd have them in paths and keys. Written
+// independently of the stores, so that a test shares no mistake with what it tests.
 #pragma once
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// tests/support/port_taken.hpp: somebody was faster on a port that was free a moment ago.
+// tests/support/port_taken.hpp: somebody took a port that was free a moment ago.
 #pragma once
 
 #include <stdexcept>
@@ -10,13 +10,13 @@ struct PortTaken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Servers say it in their logs before they end.
+// Servers log this before they end.
 inline void throw_if_port_taken(const std::string& log) {
   for (const auto* words : {"Address already in use", "address already in use"})
     if (log.find(words) != std::string::npos) throw PortTaken(log);
 }
 
-// start() looks for ports and starts servers on them; again, if it throws PortTaken.
+// start() finds ports and starts servers on them; it is repeated if it throws PortTaken.
 template <class Start>
 void on_free_ports(const Start& start) {
   constexpr int most_tries = 20;

@@ -1,5 +1,5 @@
-// tests/support/precompiled.hpp: what nearly every test includes. To read it takes a third of the
-// time that a test takes to compile. Each test names what it uses nevertheless.
+// tests/support/precompiled.hpp: what nearly every test includes. Reading it takes a third of the
+// time to compile a test, so it is precompiled. Each test still includes what it uses.
 #pragma once
 
 #include <gtest/gtest.h>

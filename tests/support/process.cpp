@@ -26,7 +26,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-// posix_spawn, because a bare fork of a process with threads may do next to nothing before exec.
+// posix_spawn, because the child of a fork may do next to nothing before exec if we have threads.
 Process::Process(const std::vector<std::string>& command,
                  const std::vector<std::string>& environment) {
   int ends[2];

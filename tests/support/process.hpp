@@ -1,4 +1,4 @@
-// tests/support/process.hpp: another program, started by a test, ended by its pid.
+// tests/support/process.hpp: another program, which a test starts, and ends by its pid.
 #pragma once
 
 #include <sys/types.h>
@@ -12,30 +12,30 @@
 
 namespace holdfast::support {
 
-// Spoken to in lines, by its input and output. Killed with -9 by the destructor if it still runs.
+// Talks in lines, over its input and output. The destructor kills it (SIGKILL) if it still runs.
 class Process {
  public:
   explicit Process(
       const std::vector<std::string>& command,
-      const std::vector<std::string>& environment = {});  // "NAME=value", added to ours
+      const std::vector<std::string>& environment = {});  // "NAME=value", added to our environment
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const noexcept { return pid_; }
   void send(const std::string& line);
-  std::string read(Millis bound = patient);  // one line; throws when none comes
+  std::string read(Millis bound = patient);  // one line; throws if none comes
   std::string ask(const std::string& line) {
     send(line);
     return read();
   }
 
-  void stop();    // SIGSTOP; returns when it stands still
+  void stop();    // SIGSTOP; returns when it has stopped
   void resume();  // SIGCONT
   void kill();    // SIGKILL; returns when it is gone
   void close_input();
 
-  // As waitpid tells it; nothing if it still runs after the bound.
+  // The status from waitpid; empty if it still runs after the bound.
   std::optional<int> wait(Millis bound = patient);
 
  private:
@@ -45,8 +45,7 @@ class Process {
   std::optional<int> status_;
 };
 
-// A server: what it says goes into its log, and should we die first, it ends with the thread that
-// started it.
+// A server: its output goes to the log. If we die first, it ends with the thread that started it.
 std::unique_ptr<Process> start_server(const std::vector<std::string>& command,
                                       const std::string& log_file,
                                       const std::vector<std::string>& environment = {});

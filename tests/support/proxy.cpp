@@ -18,22 +18,22 @@ namespace holdfast::support {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t most_kept = 1 << 20;  // a way; then the sender has to wait
+constexpr std::size_t most_kept = 1 << 20;  // each way; beyond it the sender has to wait
 
 struct Piece {
   Clock::time_point due;
   std::string bytes;
 };
 
-// What travels one way on one connection.
+// One way of one connection.
 struct Lane {
   Descriptor* from = nullptr;
   Descriptor* to = nullptr;
   std::deque<Piece> pieces{};
   std::size_t kept = 0;
-  bool ended = false;                      // on the side that it comes from
-  bool closed = false;                     // and on the other
-  std::optional<std::size_t> until_cut{};  // so many more bytes
+  bool ended = false;                      // the sender has finished
+  bool closed = false;                     // and we told the receiver
+  std::optional<std::size_t> until_cut{};  // bytes left until a cut
 };
 
 struct Connection {
@@ -41,7 +41,7 @@ struct Connection {
   Descriptor server;
   std::array<Lane, 2> lanes{Lane{&client, &server}, Lane{&server, &client}};  // by Way
   std::string opening{};  // the first piece of requests
-  bool held = false;      // it sent what is held
+  bool held = false;      // it sent what hold_from() waits for
   bool dead = false;
 };
 
@@ -52,10 +52,10 @@ struct Cut {
   int nth;
 };
 
-// All that heal() undoes.
+// Everything that heal() undoes.
 struct Weather {
   std::array<bool, 2> held{};              // by Way
-  std::optional<std::string> held_text{};  // in an opening: both ways of its connection
+  std::optional<std::string> held_text{};  // in an opening: holds its connection both ways
   std::optional<std::string> held_from{};  // in any request: likewise, from then on
   Millis delay{0};
   bool trickle = false;
@@ -65,7 +65,7 @@ struct Weather {
 
 }  // namespace
 
-// Lives on one thread, but for the door by which changes come in.
+// Runs on the proxy's thread, except for enter(), which brings changes in.
 class Proxy::Traffic {
  public:
   Traffic(const Listener& listener, int server_port, Millis patience)
@@ -100,7 +100,7 @@ class Proxy::Traffic {
 
   Weather weather;
   Counts counts;
-  std::pair<std::string, std::string> rewriting;  // one text into another
+  std::pair<std::string, std::string> rewriting;  // the first text becomes the second
 
  private:
   void turn() {
@@ -110,7 +110,7 @@ class Proxy::Traffic {
     for (auto& connection : connections_) {
       for (auto* end : {&connection.client, &connection.server}) {
         const auto events = wanted(connection, *end, now);
-        polled.push_back({events != 0 ? end->get() : -1, events, 0});  // Or poll reports its end.
+        polled.push_back({events != 0 ? end->get() : -1, events, 0});  // Else poll reports hangups.
       }
     }
     poll(polled.data(), polled.size(), until_next(now));
@@ -156,7 +156,7 @@ class Proxy::Traffic {
           next = std::min(next, lane.pieces.front().due);
     if (next == Clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<Millis>(next - now);
-    // What is due waits for room in the socket, which poll reports.
+    // Bytes that are due wait only for room in the socket, which poll reports.
     return left.count() > 0 ? static_cast<int>(left.count()) : -1;
   }
 
@@ -193,7 +193,7 @@ class Proxy::Traffic {
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) {
       lane.ended = true;
-      connection.dead = count < 0 && !is_held(connection, way);  // Or the end is held, too.
+      connection.dead = count < 0 && !is_held(connection, way);  // The end is held, too.
     } else {
       std::string piece(bytes, static_cast<std::size_t>(count));
       if (static_cast<Way>(way) == Way::requests) {
@@ -245,7 +245,7 @@ class Proxy::Traffic {
       if (weather.trickle) return;
     }
     if (!lane.ended || !lane.pieces.empty() || is_held(connection, way) || lane.closed) return;
-    shutdown(lane.to->get(), SHUT_WR);  // The other way may still have something to say.
+    shutdown(lane.to->get(), SHUT_WR);  // The other way may still carry data.
     lane.closed = true;
     if (connection.lanes[1 - way].closed) connection.dead = true;
   }
@@ -274,7 +274,7 @@ class Proxy::Traffic {
   const Listener& listener_;
   const int server_port_;
   const Millis patience_;
-  std::list<Connection> connections_;  // Lanes point into them.
+  std::list<Connection> connections_;  // a list, because lanes point into its elements
 
   Descriptor bell_{eventfd(0, EFD_CLOEXEC)};
   std::mutex mutex_;

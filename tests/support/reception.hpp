@@ -1,5 +1,5 @@
-// tests/support/reception.hpp: a server of the tests' own: guests come in, each is served on a
-// thread of its own and sent away afterwards.
+// tests/support/reception.hpp: a server inside a test. It serves each guest on a thread of its own,
+// then closes the connection.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ namespace holdfast::support {
 
 class Reception {
  public:
-  // What it throws ends the visit: the guest has gone, or is to go.
+  // An exception ends the visit: the guest has left, or must leave.
   using Serve = std::function<void(Descriptor guest)>;
 
   explicit Reception(Serve serve);
-  ~Reception();  // sends all away, and waits for that
+  ~Reception();  // disconnects all guests and waits until they are gone
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
 

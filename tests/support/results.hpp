@@ -26,8 +26,8 @@ testing::AssertionResult failed(const Result<T>& result, Errc code) {
   return testing::AssertionFailure() << result.error().what() << " instead of " << to_string(code);
 }
 
-// Busy by its deadline. On a machine that stood still meanwhile, the store said nothing in time, so
-// it is asked again.
+// Busy by its deadline. If the machine stalled, the store may not have answered in time, so this
+// asks again.
 template <class Attempt>
 testing::AssertionResult busy_by_deadline(Attempt attempt) {
   for (int trial = 1;; ++trial) {
@@ -37,7 +37,7 @@ testing::AssertionResult busy_by_deadline(Attempt attempt) {
   }
 }
 
-// What the store knows of this very name: those who hold it, or those who wait.
+// What the store lists under exactly this name: holders and waiters.
 inline std::vector<Holder> listed(const Store& store, const std::string& name) {
   return store.holders(name).value();
 }
@@ -48,7 +48,7 @@ inline long holding(const Store& store, const std::string& name) {
   return std::ranges::count(listed(store, name), false, &Holder::waits);
 }
 
-// Free at once: long before a ttl of `held_long` could have freed it.
+// Free at once: long before a ttl of `held_long` could have expired.
 inline constexpr Millis held_long{20 * 60'000};
 inline Result<Lease> take_at_once(const Store& store, const std::string& name) {
   return store.lock(name).try_acquire_for(patient);

@@ -22,7 +22,7 @@ SkewedClock::SkewedClock() {
 
 SkewedClock::~SkewedClock() { ::munmap(const_cast<ClockAhead*>(ahead_), sizeof *ahead_); }
 
-// All programs of a build lie in one folder, and the shim beside them.
+// All programs of a build are in one folder, and the shim is beside them.
 std::vector<std::string> SkewedClock::environment() const {
   const auto programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   return {"LD_PRELOAD=" + (programs / "clock_shim.so").string(),

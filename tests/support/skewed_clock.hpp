@@ -21,10 +21,10 @@ class SkewedClock {
   SkewedClock(const SkewedClock&) = delete;
   SkewedClock& operator=(const SkewedClock&) = delete;
 
-  std::vector<std::string> environment() const;  // of the processes that are to have it
-  void set_ahead(Millis by) noexcept;            // the wall clock, and no other
-  // The boot clock and the wall clock, as if the machine had slept for so long. Timers of theirs
-  // that are due by then fire.
+  std::vector<std::string> environment() const;  // of the processes that use this clock
+  void set_ahead(Millis by) noexcept;            // the wall clock only
+  // The boot clock and the wall clock, as if the machine had slept that long. Timers of those
+  // processes that are due by then fire.
   void jump(Millis by) noexcept;
 
  private:

@@ -43,15 +43,15 @@ int random_port() {
   return std::uniform_int_distribution(10'000, 21'999)(random);
 }
 
-// While it is open, no other test gets that port. The kernel frees the name with its process. Empty
-// if it has one already.
+// While this socket is open, no other test gets that port. The kernel frees the name when the
+// process ends. Empty if somebody has the port already.
 Descriptor reserve(int port) {
   Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) fail("socket");
   const std::string name = "holdfast-test-port-" + std::to_string(port);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::ranges::copy(name, address.sun_path + 1);  // behind a zero: no file is made
+  std::ranges::copy(name, address.sun_path + 1);  // behind a zero byte, so no file is made
   const auto length = offsetof(sockaddr_un, sun_path) + 1 + name.size();
   const bool reserved = bind(socket.get(), reinterpret_cast<const sockaddr*>(&address),
                              static_cast<socklen_t>(length)) == 0;
@@ -78,7 +78,7 @@ void without_delay(const Descriptor& socket) {
 
 }  // namespace
 
-// Reserved until this process ends, so a server that is down for a while finds its port again.
+// Reserved until this process ends, so that a server that was down finds its port again.
 int free_port() {
   static std::mutex mutex;
   static std::vector<Descriptor> given;
@@ -111,7 +111,7 @@ void reset(Descriptor& socket) {
 }
 
 Listener::Listener() {
-  Descriptor reserved;  // It has the port itself from here on.
+  Descriptor reserved;  // Needed only in here, because the socket itself takes the port.
   socket_ = bound_socket(port_, reserved);
   welcome();
 }

@@ -1,4 +1,4 @@
-// tests/support/sockets.hpp: TCP between tests and servers, on the loopback interface alone.
+// tests/support/sockets.hpp: TCP between tests and servers, on the loopback interface only.
 #pragma once
 
 #include <sys/types.h>
@@ -13,16 +13,16 @@ namespace holdfast::support {
 
 using stores::Descriptor;
 
-// A port that nobody has at this moment, and that no other test gets before this process ends: a
-// server that is down for a while finds it again. Outside the range from which the kernel serves,
-// as is the port 10000 above it, where a cluster node talks to the others.
+// A port that is free now and that no other test gets before this process ends, so that a server
+// that was down finds it again. It lies outside the range that the kernel hands out, and so does
+// the port 10000 above it, which a cluster node uses to talk to the others.
 int free_port();
 
 Descriptor connect_to(int port);  // throws std::system_error
-void reset(Descriptor& socket);   // closed, and the other end sees ECONNRESET
+void reset(Descriptor& socket);   // closes it so that the other end sees ECONNRESET
 
-// As recv(). Goes on after a stop of the process, which interrupts whoever waits at a socket that
-// has a timeout.
+// Like recv(), but goes on after SIGSTOP and SIGCONT, which interrupt a wait on a socket with a
+// timeout.
 ssize_t receive(const Descriptor& socket, char* bytes, std::size_t most);
 
 class Listener {
@@ -30,8 +30,8 @@ class Listener {
   Listener();
   int port() const noexcept { return port_; }
   int descriptor() const noexcept { return socket_.get(); }
-  Descriptor accept() const;  // nothing when the listener was closed
-  void refuse() const;        // connections are refused, and the port stays ours
+  Descriptor accept() const;  // empty if the listener was closed
+  void refuse() const;        // refuses connections; the port stays ours
   void welcome() const;
 
  private:

@@ -12,13 +12,13 @@ namespace holdfast::support {
 
 class SqliteClient {
  public:
-  explicit SqliteClient(const std::string& file);  // which must exist; throws
+  explicit SqliteClient(const std::string& file);  // the file must exist; throws
   ~SqliteClient();
   SqliteClient(const SqliteClient&) = delete;
   SqliteClient& operator=(const SqliteClient&) = delete;
 
   void run(const std::string& statement) const;
-  // How many rows it changed. What stands for "?" in it is given as text.
+  // How many rows it changed. The parameter replaces "?" as text.
   int change(const std::string& statement, const std::string& parameter) const;
   // The number in its first row, which must exist.
   std::int64_t number(const std::string& query, const std::string& parameter) const;

@@ -1,4 +1,4 @@
-// The rows. A server's Site starts it on a free port in a TempFolder, and ends it by pid.
+// The rows. A server's Site starts it on a free port in a TempFolder and ends it by its pid.
 #include <algorithm>
 #include <atomic>
 #include <sstream>
@@ -19,7 +19,7 @@ class MemorySite : public Site {
  public:
   std::string url() const override { return "memory:" + world_; }
   void end_holder(const std::string&) override { jump(past_ttl); }
-  // It is nowhere but in the library, so nobody else can tell.
+  // It exists only in the library, so nobody else can tell.
   std::vector<std::string> left_of(const std::string& name) override {
     std::vector<std::string> left;
     for (const auto& each : listed(open(url()).value(), name))
@@ -42,7 +42,7 @@ class SqliteSite : public Site {
   void end_holder(const std::string& name) override {
     const SqliteClient database(file());
     constexpr auto granted = 1;
-    // When it was renewed last: a lock_delay is counted from there.
+    // Back to the last renewal, because a lock_delay is counted from the end of the lease.
     const int ended = database.change(
         "UPDATE claims SET expires_us = expires_us - ttl_us"
         " WHERE name = CAST(? AS BLOB) AND standing = " +
@@ -75,7 +75,7 @@ std::unique_ptr<Site> make() {
   return std::make_unique<Kind>();
 }
 
-constexpr int pool = 8;  // gRPC's grows up to about that; libzookeeper has two a session.
+constexpr int pool = 8;  // gRPC's grows to about that; libzookeeper has two per session.
 
 }  // namespace
 

@@ -27,7 +27,7 @@ bool Witness::visit() const {
   return alone;
 }
 
-// In one step and always as long: whoever is killed here has counted or has not.
+// One write of constant length, so that a process killed here has counted or has not.
 void Witness::write(long count) const {
   const std::string number = std::to_string(count);
   const std::string text = std::string(digits - number.size(), '0') + number;

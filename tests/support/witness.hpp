@@ -1,9 +1,9 @@
-// tests/support/witness.hpp: what a lock protects, made so that two inside at once cannot stay
-// unseen.
+// tests/support/witness.hpp: a resource for a lock to protect, which always shows two inside at
+// once.
 //
-// A counter in a file that is read and written without protection, and flock, which knows nothing
-// of holdfast: it works between threads and between processes, and the kernel drops it with its
-// holder.
+// It is a counter in a file, read and written without protection, and flock, which knows nothing of
+// holdfast: it works between threads and between processes, and the kernel releases it when its
+// holder dies.
 #pragma once
 
 #include <filesystem>

@@ -47,8 +47,8 @@ testing::AssertionResult World::nothing_left_but(std::string_view what, const st
   return testing::AssertionFailure() << "left of " << name << ": " << testing::PrintToString(left);
 }
 
-// Some stores see that a process died, and do without us: an ask makes them look. Where it still
-// holds the name after that, nobody else does.
+// Some stores notice a dead process without us, as soon as an ask makes them look. If the dead
+// process still holds the name after that, nobody else does, so end_holder() ends the right lease.
 bool World::bury(pid_t killed, const std::string& name, const std::function<void()>& wake) {
   const auto observer = client();
   const auto is_dead = [who = "/" + std::to_string(killed) + " "](const Holder& each) {
@@ -61,7 +61,7 @@ bool World::bury(pid_t killed, const std::string& name, const std::function<void
     if (dead == known.end()) return true;
     if (dead->waits) return false;
     end_holder(name);
-    if (traits().validity == Validity::claim) wake();  // The end of a session is told to all.
+    if (traits().validity == Validity::claim) wake();  // The store announces the end of a session.
     return false;
   });
 }
@@ -82,7 +82,7 @@ bool World::renewed(const Lease& lease, const Store* client) {
     look();
     return !lease.valid() || lease.left() > before - due / 2;
   });
-  look();  // Its answer comes behind that of the proof, which is over then, and may be due again.
+  look();  // Answered after the proof, so the proof is over, and the next one can be due.
   return told && lease.valid();
 }
 

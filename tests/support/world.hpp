@@ -1,9 +1,9 @@
-// tests/support/world.hpp: one store with nobody in it, for one test, and the clients on it.
+// tests/support/world.hpp: an empty store for one test, and the clients on it.
 //
-// A store comes to the tests by a row in store_cases(), or by several if it can be set up in
-// several ways: its scheme and how to make a Site, the place where it lives for one test (a folder,
-// a server on a free port). Everything else about it is read from its traits. A build that has a
-// store without a row fails RowsTest.
+// A store joins the tests with a row in store_cases(), or several for several setups: its scheme,
+// and how to make a Site, the place where it lives for one test (a folder, a server on a free
+// port). Everything else about it comes from its traits. Rows.EveryBuiltStoreHasOne fails if a
+// built store has no row.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,18 +31,18 @@ class Site {
   virtual void end_holder(const std::string& name) = 0;
   virtual std::vector<std::string> left_of(const std::string& name) = 0;
   virtual std::vector<std::string> left_of_clients() = 0;
-  // Makes it as good as new for the next test; throws if it is not.
+  // Makes it as good as new for the next test; throws if that fails.
   virtual void clear() {}
 };
 
-// More than the 30 s that a lease lasts by default, and in tests.
+// Longer than the 30 s that a lease lasts, by default and in tests.
 inline constexpr Millis past_ttl{31'000};
-// After so long such a lease is renewed; if it is not, less than two thirds of it are left.
+// By then such a lease has been renewed, or has less than two thirds left.
 inline constexpr Millis past_renewal{11'000};
-// After so long somebody in line has asked again though no message came: half a ttl ± 25 %.
+// By then every waiter in line has asked again without a message: after half a ttl ± 25 %.
 inline constexpr Millis past_asking{19'000};
 
-// Where a Site lives: in the test's process, or with the lender, if to start it takes long.
+// Where a Site lives: in the test's process, or with the lender if it is slow to start.
 enum class Host : std::uint8_t { test, lender };
 
 struct StoreCase {
@@ -51,14 +51,14 @@ struct StoreCase {
   std::string scheme;
   std::unique_ptr<Site> (*site)();
   Host host = Host::test;
-  int pool = 0;  // how many threads its client library may add, whenever it likes
+  int pool = 0;  // how many threads its client library may add at any time
 };
 inline void PrintTo(const StoreCase& row, std::ostream* out) { *out << row.name; }
 const std::vector<StoreCase>& all_store_cases();
 const std::vector<std::string>& built_stores();  // what this build has
-const std::vector<StoreCase>& store_cases();     // the rows of those
+const std::vector<StoreCase>& store_cases();     // the rows of those stores
 
-std::string with_option(std::string url, std::string_view option);  // "handover=off"; or set anew
+std::string with_option(std::string url, std::string_view option);  // sets, say, "handover=off"
 
 class World {
  public:
@@ -69,35 +69,35 @@ class World {
   Store client(const StoreOptions& options = {}, std::string_view option = {}) const;
   const Traits& traits();
   void restart() { site_->restart(); }
-  // The lease of whoever holds this name is over at the store, and nobody has told its holder.
-  // Where a lease ends by a clock, that clock goes ahead by `past_ttl`: leases of up to 30 s are
-  // over. No message tells those who wait on such a store; jump() their clock, and they ask again.
+  // Ends the lease of this name's holder at the store, without telling the holder. If leases end by
+  // a clock, that clock goes ahead by `past_ttl`, which ends all leases of up to 30 s. Such a store
+  // sends its waiters no message; jump() their clock, so that they ask again.
   void end_holder(const std::string& name) { site_->end_holder(name); }
   // What the store keeps of this name, read with the store's own client and not with ours: a text
-  // for each claim, marker and mark, for a lock_delay that runs, and for a folder that has nothing
-  // in it. The last number of a name, which is kept on purpose, does not count. A store that is
-  // nowhere but in the library (memory) has only its own list.
+  // for each claim, marker and mark, for a running lock_delay, and for an empty folder. A name's
+  // last number is kept on purpose and does not count. A store that exists only in the library
+  // (memory) has only its own list.
   std::vector<std::string> left_of(const std::string& name) { return site_->left_of(name); }
-  // What it keeps of its clients: sessions, leases, channels. Those that are open have some.
+  // What it keeps of its clients: sessions, leases, channels. An open client has some.
   std::vector<std::string> left_of_clients() { return site_->left_of_clients(); }
-  // In the end: what a client withdraws may still be on its way.
+  // Waits until it is so, because a client's withdrawal may still be on its way.
   testing::AssertionResult nothing_left(const std::string& name);
-  // The same, but for what stays for a while on purpose: "a mark" of a doubtful withdrawal, for its
-  // ttl.
+  // The same, except for what stays for a while on purpose: "a mark" of a doubtful withdrawal, for
+  // its ttl.
   testing::AssertionResult nothing_left_but(std::string_view what, const std::string& name);
-  // A process was killed. What it holds of this name ends at the store, now or when its turn comes,
-  // and `wake` makes the others ask again. False if it is still listed there in the end.
+  // After a process was killed: ends what it holds of this name at the store, now or when its turn
+  // comes; `wake` makes the others ask again. False if it stays listed there.
   bool bury(
       pid_t killed, const std::string& name,
       const std::function<void()>& wake = [] { jump(past_asking); });
-  // `past_renewal`, or when the session is proven on which a lease rests.
+  // `past_renewal`, or the time after which the session behind the lease is proven again.
   Millis renewal_due();
-  // This lease of a client of this process is renewed once more: jumps to where that is due. The
-  // client is asked something, because a jump wakes only timers, and sessions are proven by
-  // threads.
+  // Jumps to where this lease, of a client of this process, is due for renewal; true if it is
+  // renewed. Also asks the client something, because a jump wakes only timers, but threads prove
+  // sessions.
   bool renewed(const Lease& lease, const Store& client) { return renewed(lease, &client); }
   bool renewed(const Lease& lease) { return renewed(lease, nullptr); }
-  // The option for a client whose leases last so long where all of them rest on a session.
+  // The option for a client with leases of that length, for a store whose leases rest on a session.
   std::string session(std::chrono::seconds lasts);
 
  private:

@@ -107,7 +107,7 @@ std::vector<std::string> EtcdAdmin::keys(const std::string& prefix) const {
 
 void EtcdAdmin::clear() const {
   for (const auto lease : leases()) revoke(lease);
-  const auto zero = base64(std::string(1, '\0'));  // as a range: every key
+  const auto zero = base64(std::string(1, '\0'));  // as both ends of a range: every key
   post("/v3/kv/deleterange", R"({"key":")" + zero + R"(","range_end":")" + zero + R"("})");
 }
 

@@ -1,6 +1,5 @@
-// tests/support/etcd/admin.hpp: an etcd server as its own JSON gateway shows it, to clear it and to
-// end leases. It takes no program to be started, as etcdctl does, and shares no code with our
-// store.
+// tests/support/etcd/admin.hpp: an etcd server seen through its own JSON gateway, to clear it and
+// to end leases. Unlike etcdctl it needs no new process, and it shares no code with our store.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +10,12 @@ namespace holdfast::support {
 
 class EtcdAdmin {
  public:
-  explicit EtcdAdmin(int port) : port_(port) {}  // where it speaks plain HTTP
+  explicit EtcdAdmin(int port) : port_(port) {}  // a port that speaks plain HTTP
 
-  void clear() const;                                             // no key and no lease is left
+  void clear() const;  // removes every key and every lease
   std::int64_t first_lease(const std::string& key_prefix) const;  // of the oldest key; 0: none
-  void revoke(std::int64_t lease) const;  // one that is gone already is fine
-  // The sum of its figures that are so called: "grpc_server_started_total{grpc_method=\"Watch\"".
+  void revoke(std::int64_t lease) const;  // does nothing if it is already gone
+  // The sum of all metrics that begin with: "grpc_server_started_total{grpc_method=\"Watch\"".
   long figure(const std::string& start) const;
   std::vector<std::string> keys(const std::string& prefix) const;
   std::vector<std::int64_t> leases() const;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t size = 3;
 
-// How a server names itself to the others whenever it calls them.
+// The header by which a server identifies itself in every call to its peers.
 std::string signature(std::uint64_t member) {
   std::ostringstream text;
   text << "X-Server-From: " << std::hex << member;
@@ -73,7 +73,7 @@ EtcdServer& EtcdCluster::leader() {
         newest = status.term;
         found = node.get();
       } catch (const std::exception&) {
-        continue;  // It has only just been started.
+        continue;  // It has only just started.
       }
     return found != nullptr;
   });
@@ -109,7 +109,7 @@ void EtcdCluster::hold_from(const std::string& text) {
   for (const auto& door : doors_) door->hold_from(text);
 }
 
-// Both ends call each other: what they say in answer to a call is a message, too.
+// Holds calls to the node and from it, because a node also sends messages in its answers.
 void EtcdCluster::cut(const EtcdServer& node) {
   need_doors();
   const auto own = signature(node.status().member);

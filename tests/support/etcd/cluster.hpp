@@ -15,22 +15,22 @@ class EtcdCluster {
  public:
   explicit EtcdCluster(const EtcdOptions& options = {}, Links links = Links::direct);
 
-  std::string url() const;  // etcd://…, all of them
+  std::string url() const;  // etcd://…, with all nodes
   std::vector<std::unique_ptr<EtcdServer>>& nodes() noexcept { return nodes_; }
-  EtcdServer& leader();    // waits for one; if two think so, the newer
-  EtcdServer& follower();  // any that is not the leader, and runs
+  EtcdServer& leader();    // waits for one; if two claim to lead, the newer
+  EtcdServer& follower();  // any running node that is not the leader
   std::vector<EtcdServer*> followers();
 
-  // With Links::proxied. Each stays until heal().
+  // These need Links::proxied and last until heal().
   void cut(const EtcdServer& node);
-  void delay(Millis each);                  // of what goes between the members, either way
-  void hold_from(const std::string& text);  // connections between them, as Proxy does
+  void delay(Millis each);                  // of everything between members, both ways
+  void hold_from(const std::string& text);  // connections between members, as Proxy does
   void heal();
 
-  bool agreed();  // all that run serve, and know the same leader
+  bool agreed();  // all running nodes serve and know the same leader
   void await_agreement();
   void restart();  // all nodes
-  // By any of them, because each asks the leader, and to find out who leads takes long.
+  // Any node will do, because each asks the leader, and finding the leader takes long.
   void clear() { any_running().clear(); }
   void end_holder(const std::string& name) { any_running().end_holder(name); }
   std::vector<std::string> left_of(const std::string& name) { return any_running().left_of(name); }
@@ -42,7 +42,7 @@ class EtcdCluster {
   void start(const EtcdOptions& options, Links links);
 
   std::vector<std::unique_ptr<EtcdServer>> nodes_;
-  std::vector<std::unique_ptr<Proxy>> doors_;  // before each, for the others
+  std::vector<std::unique_ptr<Proxy>> doors_;  // one in front of each node, for its peers
 };
 
 }  // namespace holdfast::support

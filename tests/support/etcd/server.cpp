@@ -19,7 +19,7 @@ std::string prefix_of(const std::string& name) {
   return "holdfast/1/locks/" + percent_encoded(name) + '/';
 }
 
-// The first number of that name in a flat piece of JSON; 0 if there is none.
+// The first number with that name in flat JSON; 0 if there is none.
 std::uint64_t number_in(const std::string& json, const std::string& name) {
   const auto field = '"' + name + "\":";
   const auto at = json.find(field);
@@ -42,7 +42,7 @@ EtcdServer::EtcdServer(EtcdOptions options) : options_(std::move(options)) {
   if (!options_.password.empty()) ask_for_password();
 }
 
-// Alone it has a name that nobody else has.
+// A single server takes a name that no other server has.
 void EtcdServer::choose_ports() {
   seat_.name = folder_.path().filename();
   seat_.port = free_port();
@@ -71,7 +71,7 @@ void EtcdServer::launch() {
   const auto clients = scheme() + address();
   std::vector<std::string> command = {
       "etcd", "--name=" + seat_.name, "--data-dir=" + data().string(), "--logger=zap",
-      // It says at the level of errors alone why it ends.
+      // Even at this level it says why it ends.
       "--log-level=error", "--heartbeat-interval=" + millis(options_.heartbeat),
       "--election-timeout=" + millis(options_.election),
       "--listen-client-urls=" + clients + ",http://" + loopback(admin_port_),
@@ -110,8 +110,8 @@ void EtcdServer::restart() {
   start();
 }
 
-// Of its two files the log: were the other one to wait as well, then in some runs nothing at all
-// would be answered. The time is in microseconds, and longer than any test.
+// Stalls only the write-ahead log, because with the other file stalled too, some runs got no answer
+// at all. The delay is in microseconds and longer than any test.
 void EtcdServer::stall_disk() {
   std::filesystem::remove(path(stall_file));
   std::vector<std::string> command = {
@@ -144,10 +144,10 @@ std::string EtcdServer::ctl(const Arguments& arguments) const {
 }
 
 bool EtcdServer::serves() const try {
-  connect_to(port());  // Where nobody listens, etcdctl would try for a while.
+  connect_to(port());  // If nobody listens there, etcdctl would keep trying for a while.
   constexpr auto soon = "--command-timeout=1s";
   if (ctl({"member", "list", soon}).find(seat_.name) == std::string::npos) return false;
-  ctl({"get", "any", soon});  // A majority answers.
+  ctl({"get", "any", soon});  // Needs a majority.
   return true;
 } catch (const std::exception&) {
   return false;
@@ -165,7 +165,7 @@ EtcdServer::Streams EtcdServer::streams(const std::string& method) const {
           admin().figure("grpc_server_msg_received_total" + of)};
 }
 
-// The claim that was made first has the lock.
+// The oldest claim has the lock.
 void EtcdServer::end_holder(const std::string& name) const { end_first(prefix_of(name)); }
 
 std::vector<std::string> EtcdServer::left_of(const std::string& name) const {

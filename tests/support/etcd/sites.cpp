@@ -33,7 +33,7 @@ std::unique_ptr<Site> tls_etcd() {
   return std::make_unique<EtcdSite<EtcdServer>>(
       EtcdOptions{.tls = authority().issue(loopback_names)});
 }
-// No election because a busy machine was slow.
+// Slower than the default of these tests, because a slow machine must not cause an election.
 std::unique_ptr<Site> cluster_etcd() {
   return std::make_unique<EtcdSite<EtcdCluster>>(
       EtcdOptions{.heartbeat = Millis(60), .election = Millis(600)});

@@ -10,13 +10,13 @@
 namespace holdfast::support {
 namespace {
 
-// $1 is the certificate's path without its ending.
+// $1: the certificate's path without its suffix.
 constexpr auto self_signed = R"(
   openssl req -x509 -batch -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
     -subj '/CN=holdfast test authority' -days 2 -keyout "$1.key" -out "$1.crt" 2>"$1.log")";
 
-// And $2 the authority's, $3 whose it is, $4 the extension that says what for, $5 the days, $6 a
-// serial number. Behind it comes the authority's own, unless that signed itself.
+// Also $2: the authority's path, $3: the subject, $4: the extension, $5: the days, $6: the serial
+// number. The authority's own certificate follows, unless it is self-signed.
 constexpr auto issued = R"(
   openssl req -new -batch -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
     -subj "/CN=$3" -addext "$4" -keyout "$1.key" -out "$1.csr" 2>"$1.log"
@@ -24,7 +24,7 @@ constexpr auto issued = R"(
     -copy_extensions copy -out "$1.crt" 2>>"$1.log"
   if grep -q 'CERTIFICATE REQUEST' "$2.csr" 2>>"$1.log"; then cat "$2.crt" >>"$1.crt"; fi)";
 
-// $1 the list, $2 the authority's, $3 how many it made before, then serial numbers.
+// $1: the list, $2: the authority's path, $3: how many lists it made before, then serial numbers.
 constexpr auto listed = R"sh(
   list=$1 authority=$2 before=$3
   shift 3

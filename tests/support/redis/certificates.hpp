@@ -14,7 +14,7 @@ struct Certificate {
   std::string serial{};
 };
 
-// An authority and what it signs, in a folder that goes away with it.
+// An authority and what it signs, in a folder that is deleted with it.
 class Authority {
  public:
   Authority();
@@ -22,9 +22,9 @@ class Authority {
 
   const Certificate& certificate() const noexcept { return self_; }
   const std::string& file() const noexcept { return self_.file; }
-  // names: as openssl writes them, "IP:127.0.0.1,DNS:localhost". Of -1 days: has expired.
+  // names: as openssl writes them, "IP:127.0.0.1,DNS:localhost". With days = -1 it has expired.
   Certificate issue(const std::string& names, int days = 2) const;
-  // A file with the list of those that it took back; newer than the lists before.
+  // A file with the list of certificates that it revoked; newer than the lists before.
   std::string revoked(const std::vector<Certificate>& certificates) const;
 
  private:
@@ -38,7 +38,7 @@ class Authority {
   mutable int lists_ = 0;
 };
 
-const Authority& authority();  // made once a process
+const Authority& authority();  // made once per process
 inline constexpr auto loopback_names = "IP:127.0.0.1,DNS:localhost";
 
 }  // namespace holdfast::support

@@ -16,12 +16,12 @@ class RedisClient {
  public:
   explicit RedisClient(int port, const std::string& password = {});
 
-  RedisReply command(const RedisCommand& words);  // throws when the server answers with an error
-  RedisReply attempt(const RedisCommand& words);  // an error is an answer like any other
+  RedisReply command(const RedisCommand& words);  // throws if the server answers with an error
+  RedisReply attempt(const RedisCommand& words);  // returns an error like any other answer
   RedisReply next() { return wire_.read(); }      // a message, after SUBSCRIBE or MONITOR
 
   std::string info(const std::string& section, const std::string& field);  // "" if there is none
-  // How often each command was called since CONFIG RESETSTAT, inside of scripts too.
+  // How often each command was called since CONFIG RESETSTAT, by scripts too.
   std::map<std::string, long> calls();
 
  private:

@@ -9,7 +9,7 @@ namespace {
 constexpr int slots = 16384;
 constexpr int masters = 3;
 
-// A node that was alone waits for its timeout before it believes in the cluster.
+// A node that was alone waits for its timeout before it trusts the cluster.
 constexpr Millis soon{500};
 
 void wait_for(bool reached, const char* what) {
@@ -45,7 +45,7 @@ bool knows(RedisServer& node, std::size_t many) try {
 RedisCluster::RedisCluster(Millis node_timeout, const RedisOptions& options)
     : node_timeout_(node_timeout) {
   auto clustered = options;
-  // A replica that its master has not pinged yet is not shown.
+  // Servers do not list a replica that its master has not pinged yet.
   clustered.config.insert(clustered.config.end(),
                           {"cluster-enabled yes", "cluster-migration-barrier 10",
                            "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"});
@@ -66,8 +66,8 @@ void RedisCluster::set_node_timeout(Millis timeout) {
   }
 }
 
-// What `redis-cli --cluster create` does, but each node meets every other one itself, instead of
-// hearing of it some time later.
+// Does what `redis-cli --cluster create` does, but introduces each node to every other one
+// directly, so that none has to hear of another from a third.
 void RedisCluster::meet() {
   for (std::size_t at = 0; at < nodes_.size(); ++at) {
     auto redis = nodes_[at]->client();
@@ -90,8 +90,8 @@ void RedisCluster::meet() {
   at_first_ = ranges_seen_by(*nodes_.front());
 }
 
-// A node forgets another that has not answered its greeting within a second, as on a busy machine:
-// then they are introduced again.
+// A node forgets another that has not answered its greeting within a second, as on a busy machine.
+// Therefore this introduces them again until all know each other.
 void RedisCluster::introduce() {
   const auto acquainted = [&] {
     return std::ranges::all_of(nodes_, [&](auto& node) { return knows(*node, nodes_.size()); });
@@ -159,7 +159,7 @@ int RedisCluster::slot_of(const std::string& key) {
   return static_cast<int>(any_running().client().command({"CLUSTER", "KEYSLOT", key}).integer);
 }
 
-// After a failover a node may hear from the old master, which gives the slot up, before it hears
+// After a failover a node may hear from the old master, which gives up the slot, before it hears
 // from the new one. Until then it knows no owner.
 RedisServer& RedisCluster::master_of(int slot) {
   RedisServer* master = nullptr;
@@ -224,7 +224,7 @@ void RedisCluster::move_keys(int slot, RedisServer& to) {
 void RedisCluster::finish_move(int slot, RedisServer& to) {
   const RedisCommand owner = {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)};
   auto& from = master_of(slot);
-  to.client().command(owner);  // First, or the slot would have no owner for a moment.
+  to.client().command(owner);  // The new owner first, or nobody would own the slot for a moment.
   from.client().command(owner);
   await_agreement();
 }

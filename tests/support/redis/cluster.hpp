@@ -1,5 +1,5 @@
-// tests/support/redis/cluster.hpp: six nodes, three masters with a third of the slots and a replica
-// each.
+// tests/support/redis/cluster.hpp: six nodes: three masters with a third of the slots each, and a
+// replica of each.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace holdfast::support {
 
 class RedisCluster {
  public:
-  // After how long without an answer a master is replaced by its replica.
+  // node_timeout: how long a master may be silent before its replica takes over.
   explicit RedisCluster(Millis node_timeout = Millis(1000), const RedisOptions& options = {});
 
   std::string url() const;      // redis+cluster://…, all nodes
-  std::string tls_url() const;  // the same with tls=on, if they have certificates
+  std::string tls_url() const;  // the same with tls=on, if the nodes have certificates
   std::vector<std::unique_ptr<RedisServer>>& nodes() noexcept { return nodes_; }
 
   int slot_of(const std::string& key);
@@ -25,20 +25,20 @@ class RedisCluster {
   RedisServer& replica_of(const RedisServer& master);
   RedisServer& other_master(const RedisServer& than);
 
-  // All running nodes see the same owners of all slots, which run, and the same replicas of those,
-  // which have their data.
+  // All running nodes see the same owners of all slots, and the same replicas of those. The owners
+  // run, and their replicas have their data.
   bool agreed();
 
-  // In between, the slot has two nodes: the old one answers ASK for keys that it has no more.
+  // During a move, two nodes have the slot: the old one answers ASK for keys that it has moved.
   void start_move(int slot, RedisServer& to);
   void move_keys(int slot, RedisServer& to);
   void finish_move(int slot, RedisServer& to);
   void move(int slot, RedisServer& to);
 
-  RedisServer& failover(RedisServer& master);  // ordered, with all alive; the new master
-  RedisServer& master_instead_of(const RedisServer& old, int slot);  // after the death of the old
+  RedisServer& failover(RedisServer& master);  // ordered, with all alive; returns the new master
+  RedisServer& master_instead_of(const RedisServer& old, int slot);  // after the old one died
   void set_node_timeout(Millis timeout);
-  void clear();    // empties it; throws when it is not as it was at first
+  void clear();    // empties it; throws if it has changed since the start
   void restart();  // all nodes
 
  private:

@@ -8,7 +8,7 @@
 namespace holdfast::support {
 namespace {
 
-constexpr std::size_t state_size = 24, line_size = 84;  // what stands before a record
+constexpr std::size_t state_size = 24, line_size = 84;  // bytes in front of a record
 constexpr std::size_t at_shape = 2, at_delay_until = 8, at_standing = 40;
 constexpr char nobody = 0, one_has_all = 1, waits = 1;
 

@@ -11,10 +11,10 @@ void wait_for(bool reached, const char* what) {
   if (!reached) throw std::runtime_error(std::string("it did not happen: ") + what);
 }
 
-// How often the sentinels do what they do, in milliseconds. Their own pace (10 s, 1 s, 2 s) would
-// be most of a test's time; and after a stall (a busy machine) they do nothing for 30 s. But no
-// replica is good enough for them if they have not looked at it for five pings, and while the
-// master is down they look once a second.
+// How often the sentinels act, in milliseconds. Their own pace (10 s, 1 s, 2 s) would take most of
+// a test's time, and after a stall (a busy machine) they do nothing for 30 s. But they reject a
+// replica that they have not looked at for five pings, and while the master is down they look once
+// a second.
 const RedisCommand lively = {"SENTINEL",    "DEBUG", "INFO-PERIOD",    "200",
                              "PING-PERIOD", "300",   "PUBLISH-PERIOD", "200",
                              "ASK-PERIOD",  "100",   "TILT-PERIOD",    "1000"};
@@ -49,8 +49,8 @@ RedisReplicas::RedisReplicas(Millis down_after, const RedisOptions& options) {
   for (const auto& server : servers_) {
     if (server == servers_.front()) continue;
     auto redis = server->client();
-    redis.command({"REPLICAOF", "127.0.0.1", first});  // Sooner than by a line of its file,
-    redis.command({"CONFIG", "REWRITE"});              // where it is needed at a restart.
+    redis.command({"REPLICAOF", "127.0.0.1", first});  // Faster than a line in its file,
+    redis.command({"CONFIG", "REWRITE"});              // which it needs for a restart.
   }
   for (int count = 0; count < 3; ++count)
     sentinels_.push_back(std::make_unique<RedisServer>(RedisOptions{.program = "redis-sentinel"}));
@@ -125,9 +125,9 @@ bool RedisReplicas::agreed() try {
 
 RedisServer& RedisReplicas::failover() {
   const auto& old = master();
-  // Sentinels that stood still for a while give up what was ordered, refuse an order because they
-  // find no replica good enough, or make the old master the master again. So it is ordered until
-  // it has happened; while one is under way, an order is refused. The old master may be dead.
+  // Sentinels that stalled for a while give up a failover, refuse one because they find no replica
+  // good enough, or promote the old master again. So this orders one until it has happened; while
+  // one is under way, sentinels refuse another. The old master may be dead.
   const bool changed = eventually([&] {
     if (&master() != &old) return agreed();
     order_failover();

@@ -11,8 +11,8 @@ namespace holdfast::support {
 
 class RedisReplicas {
  public:
-  // After how long without an answer a server counts as down; the failover takes about as long
-  // again. Patient sentinels suit a test that wants none, on a busy machine.
+  // down_after: how long a server may be silent before it counts as down; the failover takes about
+  // as long again. A test that wants no failover on a busy machine needs patient sentinels.
   explicit RedisReplicas(Millis down_after = Millis(1000), const RedisOptions& options = {});
 
   std::string url() const;  // redis+sentinel://…/NAME
@@ -21,17 +21,17 @@ class RedisReplicas {
   std::vector<std::unique_ptr<RedisServer>>& servers() noexcept { return servers_; }
   std::vector<std::unique_ptr<RedisServer>>& sentinels() noexcept { return sentinels_; }
   RedisServer& master();   // as the sentinels see it
-  RedisServer& replica();  // one of the others that runs
+  RedisServer& replica();  // any running server that is not the master
 
-  // All sentinels name one master, which is one, and know of each other; every running server but
-  // the master replicates it.
+  // All sentinels know each other and name the same server, which is a master; every other running
+  // server replicates it.
   bool agreed();
 
-  RedisServer& failover();  // ordered, with all alive; the new master
-  // After its death: the master that the sentinels chose instead.
+  RedisServer& failover();  // ordered while all are alive; returns the new master
+  // After the old master died: the master that the sentinels chose instead.
   RedisServer& master_instead_of(const RedisServer& old);
-  void clear();    // empties it; throws when the master is not what it was at first
-  void restart();  // the master, which comes back before the sentinels mind
+  void clear();    // empties it; throws if the master has changed since the start
+  void restart();  // the master, before the sentinels notice
 
  private:
   void monitor(Millis down_after);

@@ -1,4 +1,4 @@
-// tests/support/redis/replies.hpp: all that a reader makes of a stream, as text to be compared.
+// tests/support/redis/replies.hpp: all that a reader parses from a stream, as text to compare.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline std::string shown(const stores::redis::Reply& reply) {
 
 class Hearing {
  public:
-  // As many reads as it takes; after each of them everything that can be read is.
+  // Takes as many reads as needed; after each, parses everything that is complete.
   Hearing& hear(std::string_view bytes) {
     while (!bytes.empty()) {
       const auto room = reader_.room();
@@ -40,7 +40,7 @@ class Hearing {
     }
     return *this;
   }
-  // A line a reply; the last one may be "broken: " and why.
+  // One line per reply; the last one may be "broken: " and why.
   const std::string& told() const noexcept { return told_; }
   std::size_t room() { return reader_.room().size(); }
   std::size_t most_room() const noexcept { return most_room_; }

@@ -47,13 +47,13 @@ void RedisServer::start() {
 void RedisServer::restart(Data data) {
   kill();
   if (data == Data::gone) {
-    std::filesystem::remove_all(path("appendonlydir"));  // Redis 7; before it was one file.
+    std::filesystem::remove_all(path("appendonlydir"));  // Redis 7; older ones have one file.
     std::filesystem::remove(path("appendonly.aof"));
   }
   start();
 }
 
-// Once: some servers write down there what they have learnt.
+// Written only once, because some servers write what they learn into it.
 void RedisServer::write_config() const {
   std::ofstream out(path(config_file));
   out << "bind 127.0.0.1\nport " << port_ << "\ndir " << folder_.path().string() << "\nlogfile "
@@ -82,7 +82,7 @@ RedisServer::Start RedisServer::try_start() {
   throw std::runtime_error(options_.program + " did not start: " + why);
 }
 
-// Whoever else may listen there has another pid.
+// Compares pids, because another server may listen on this port.
 bool RedisServer::answers() const try {
   auto redis = client();
   return redis.info("server", "process_id") == std::to_string(process_->pid()) &&

@@ -1,10 +1,10 @@
-// tests/support/redis/server.hpp: a real server, on a free port and in a folder of its own.
+// tests/support/redis/server.hpp: a real server, on a free port and in its own folder.
 //
 //   RedisServer server({.appendfsync = "always"});
 //   auto store = open(server.url()).value();
 //   server.restart();
 //
-// It ends with this object, and should this process die first, with the thread that started it.
+// It ends with this object, or, if this process dies first, with the thread that started it.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ struct RedisOptions {
   std::string password{};             // of the default user
   std::vector<std::string> users{};   // "alice on >secret ~* +@all"
   std::string appendfsync{};          // "always", "everysec": an append-only file; empty: none
-  bool unix_socket = false;           // beside the port
-  std::optional<Certificate> tls{};   // a second port, with this certificate
-  bool client_certificate = false;    // and one of ours asked of every client on it
+  bool unix_socket = false;           // in addition to the port
+  std::optional<Certificate> tls{};   // a second port, with TLS and this certificate
+  bool client_certificate = false;    // requires clients of that port to show a certificate of ours
   std::vector<std::string> config{};  // more lines: "maxmemory 3mb", "enable-debug-command local"
   std::vector<std::string> environment{};
   std::string program = "redis-server";
@@ -33,7 +33,7 @@ struct RedisOptions {
 
 class RedisServer {
  public:
-  enum class Data : std::uint8_t { kept, gone };  // kept, if there is an append-only file
+  enum class Data : std::uint8_t { kept, gone };  // kept: only with an append-only file
 
   explicit RedisServer(RedisOptions options = {});
 
@@ -50,7 +50,7 @@ class RedisServer {
   void kill() { process_.reset(); }  // SIGKILL
   void start();                      // after kill(), or after SHUTDOWN
   void restart(Data data = Data::kept);
-  void stop() { process_->stop(); }  // SIGSTOP: the port is open, and nobody answers
+  void stop() { process_->stop(); }  // SIGSTOP: the port is open, but nothing answers
   void resume() { process_->resume(); }
 
  private:

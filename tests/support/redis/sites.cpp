@@ -10,8 +10,8 @@ namespace {
 
 constexpr Millis never_down{60'000};
 
-// All servers of one site have the same clock. It only ever goes ahead, and by less than what makes
-// one of them give up another (never_down, and repl-timeout, which is 60 s).
+// All servers of one site have the same clock. It only goes ahead, and by less than the time after
+// which one gives up another (never_down, and repl-timeout, which is 60 s).
 class Timed : public Site {
  public:
   void end_holder(const std::string&) override { clock_.set_ahead(ahead_ += past_ttl); }

@@ -1,5 +1,5 @@
-// tests/support/redis/sites.hpp: where the conformance suite meets Redis. All of them keep what
-// they have over a restart, and none fails over by itself on a busy machine.
+// tests/support/redis/sites.hpp: where the conformance suite meets Redis. All of these keep their
+// data over a restart, and none fails over by itself on a busy machine.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// tests/support/redis/wire.hpp: RESP2 over a socket, for the tests' own client and servers. Apart
-// from the store's reader on purpose: a test must not share a mistake with what it tests.
+// tests/support/redis/wire.hpp: RESP2 over a socket, for the tests' own client and servers.
+// Separate from the store's reader on purpose: a test must not share a mistake with what it tests.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct RedisReply {
 std::string encode(const RedisCommand& command);
 std::string encode(const RedisReply& reply);
 
-// Every read and write ends when the socket's own timeouts do, or when it is shut down.
+// Every read and write ends at the socket's own timeout, or when the socket is shut down.
 class RedisWire {
  public:
   explicit RedisWire(Descriptor socket) : socket_(std::move(socket)) {}
 
   int descriptor() const noexcept { return socket_.get(); }
   void send(std::string_view bytes);  // throws std::system_error
-  RedisReply read();                  // a command is an array of bulks; throws at the end
+  RedisReply read();  // a command is an array of bulks; throws at the end of the stream
 
  private:
   RedisReply read(int depth);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t session_length = 60'000;
 constexpr std::int32_t no_node = -101;
-constexpr std::int32_t from_watch = -1;  // in the place of a question's number
+constexpr std::int32_t from_watch = -1;  // instead of a request's number
 enum Operation : std::int32_t {
   close_session = -11,
   delete_node = 2,
@@ -26,7 +26,7 @@ enum Operation : std::int32_t {
   create_container = 19
 };
 
-// A server derives it from the id, by java.util.Random. So anybody can end any session.
+// The server computes it from the id with java.util.Random, so anybody can end any session.
 std::string password_of(std::int64_t session) {
   constexpr std::uint64_t mask = (1ULL << 48) - 1, factor = 0x5DEECE66D, secret = 0xB3415C00;
   auto seed = ((static_cast<std::uint64_t>(session) ^ secret) ^ factor) & mask;
@@ -71,7 +71,7 @@ ZooKeeperClient::~ZooKeeperClient() {
   try {
     if (socket_) close();
   } catch (const std::exception&) {
-    return;  // The server is gone, or the session was.
+    return;  // The server is gone, or the session is.
   }
 }
 
@@ -169,7 +169,7 @@ JuteReader ZooKeeperClient::ask(std::int32_t operation, const JuteWriter& body,
   return answer;
 }
 
-// Its client takes it back at once, and may be faster.
+// The session's own client reconnects at once, and may be faster than this one.
 void end_session(int port, std::int64_t session) {
   const bool ended = eventually([&] {
     try {

@@ -5,7 +5,7 @@
 //   const auto stat = zookeeper.exists("/locks/name/child").value();
 //   end_session(server.port(), stat.ephemeral_owner);
 //
-// It sends no pings: its session ends a minute after its last call, or with it.
+// It sends no pings: its session ends with it, or a minute after its last call.
 #pragma once
 
 #include <cstdint>
@@ -46,24 +46,24 @@ class ZooKeeperClient {
   };
 
   explicit ZooKeeperClient(int port);
-  ZooKeeperClient(int port, std::int64_t session);  // takes over somebody's session
+  ZooKeeperClient(int port, std::int64_t session);  // takes over an existing session
   ~ZooKeeperClient();                               // ends its session
   ZooKeeperClient(const ZooKeeperClient&) = delete;
   ZooKeeperClient& operator=(const ZooKeeperClient&) = delete;
 
   std::int64_t session() const noexcept { return session_; }
 
-  // These throw a ZooKeeperError when the server refuses.
+  // These throw a ZooKeeperError if the server refuses.
   std::string create(const std::string& path, const std::string& data = {},
-                     Mode mode = Mode::persistent);  // the path that it got
+                     Mode mode = Mode::persistent);  // returns the path that it got
   std::string get(const std::string& path);
   void set(const std::string& path, const std::string& data, std::int32_t version = -1);
   void remove(const std::string& path, std::int32_t version = -1);
   // What anybody may do with it: the sum of 1 (read), 2 (write), 4 (create), 8 (delete), 16 (this).
   void set_rights(const std::string& path, std::int32_t rights);
-  // A watch is for the server to count: what it tells is passed over.
+  // A watch is there for the server to count; the client ignores its events.
   std::optional<ZooKeeperStat> exists(const std::string& path, bool watch = false);
-  std::vector<std::string> children(const std::string& path);  // sorted; none of what is not there
+  std::vector<std::string> children(const std::string& path);  // sorted; empty if there is no node
   void sync();   // answered by the leader: later reads are at least as new
   void close();  // ends the session; returns when the server has done so
 
@@ -76,7 +76,7 @@ class ZooKeeperClient {
   std::int32_t asked_ = 0;
 };
 
-// Ends anybody's session, as if its client had done so. Its client hears of it when it next asks.
+// Ends any session as its client would; that client learns of it when it next asks.
 void end_session(int port, std::int64_t session);
 
 }  // namespace holdfast::support

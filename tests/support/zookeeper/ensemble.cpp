@@ -12,13 +12,13 @@ constexpr std::size_t size = 3;
 
 std::string loopback(int port) { return "127.0.0.1:" + std::to_string(port); }
 
-// "leader", if anybody follows; "follower"; else nothing.
+// "leader" if it has followers; "follower"; else empty.
 std::string role_of(const ZooKeeperServer& node) try {
   if (!node.running() || !node.serves()) return {};
   const auto state = node.monitor("server_state");
   return state != "leader" || node.count("synced_followers") > 0 ? state : "";
 } catch (const std::exception&) {
-  return {};  // Between two states it closes its connections.
+  return {};  // A server that changes its state closes its connections.
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ void ZooKeeperEnsemble::link(const std::vector<Ports>& ports) {
     for (std::size_t to = 0; to < size; ++to)
       if (from != to)
         links_[{from, to}] = std::make_unique<Link>(ports[to].quorum, ports[to].election);
-  // Who is called by a lesser server about votes calls back, at the address that it was told.
+  // For votes, a lesser server calls a greater one, which calls back at the address it was told.
   for (const auto& [ends, link] : links_)
     link->election.rewrite(loopback(ports[ends.first].election),
                            links_.at({ends.second, ends.first})->election.address());

@@ -17,16 +17,16 @@ class ZooKeeperEnsemble {
  public:
   explicit ZooKeeperEnsemble(const ZooKeeperOptions& options = {}, Links links = Links::direct);
 
-  std::string url() const;  // zookeeper://…, all of them
+  std::string url() const;  // zookeeper://…, with all nodes
   std::vector<std::unique_ptr<ZooKeeperServer>>& nodes() noexcept { return nodes_; }
   ZooKeeperServer& leader();    // waits for one that has followers
   ZooKeeperServer& follower();  // any that serves
 
-  // A leader goes on leading, and a follower serving, until its sync_limit.
+  // A leader that is cut off still leads, and a follower still serves, until its sync_limit.
   void cut(const ZooKeeperServer& node);
   void heal();
 
-  bool agreed();  // all that run serve, and one of them leads
+  bool agreed();  // all running nodes serve, and one of them leads
   void await_agreement();
   void restart();  // all nodes
 
@@ -34,8 +34,8 @@ class ZooKeeperEnsemble {
   struct Ports {
     int clients, quorum, election;
   };
-  // From one node to another: the talk with a leader, and the votes. A new leader may be called
-  // before it listens; refused, its follower would try again, but connected and then reset, not.
+  // From one node to another: one proxy for the leader's port, one for votes. A follower may call a
+  // new leader before that listens: if refused it tries again; if connected and then reset, not.
   struct Link {
     Link(int quorum_port, int election_port)
         : quorum(quorum_port, Millis(300)), election(election_port, Millis(300)) {}

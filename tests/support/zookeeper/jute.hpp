@@ -1,5 +1,5 @@
-// tests/support/zookeeper/jute.hpp: ZooKeeper's way of writing things down. Numbers are big-endian,
-// texts have their length in front.
+// tests/support/zookeeper/jute.hpp: ZooKeeper's serialization. Numbers are big-endian, texts have
+// their length in front.
 #pragma once
 
 #include <concepts>
@@ -52,7 +52,7 @@ class JuteReader {
   }
 
  private:
-  std::string take(std::size_t size) {  // throws when there is less
+  std::string take(std::size_t size) {  // throws if there is less
     auto part = bytes_.substr(at_).substr(0, size);
     if (part.size() < size) throw std::out_of_range("the answer is too short");
     at_ += size;

@@ -1,4 +1,4 @@
-// tests/support/zookeeper/packets.hpp: what is said on a connection to ZooKeeper, a text at a time.
+// tests/support/zookeeper/packets.hpp: the packets of a connection to ZooKeeper, one text each.
 #pragma once
 
 #include <sys/socket.h>

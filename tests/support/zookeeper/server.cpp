@@ -15,7 +15,7 @@ namespace {
 constexpr auto config_file = "zoo.cfg";
 constexpr auto log_file = "zookeeper.log";
 
-// The rest of what it needs is named in the manifest of the first.
+// The manifest of the first names the other jars.
 constexpr auto class_path = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar";
 constexpr auto main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
@@ -51,13 +51,13 @@ void ZooKeeperServer::write_config() const {
   for (const auto& line : options_.config) out << line << '\n';
 }
 
-// A server that lives for seconds is better off with the first compiler alone.
+// Only the first of its compilers, because this server lives for seconds.
 void ZooKeeperServer::launch() {
   std::vector<std::string> command = {"java", "-cp", class_path, "-Xmx256m", "-XX:+UseSerialGC",
                                       "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
                                       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                                       "-Dznode.container.checkIntervalMs=200",
-                                      // Or a server that was cut off takes a minute to ask again.
+                                      // By default a cut-off server asks again after a minute.
                                       "-Dzookeeper.fastleader.maxNotificationInterval=500"};
   command.insert(command.end(), options_.java.begin(), options_.java.end());
   command.insert(command.end(), {main_class, path(config_file)});

@@ -1,10 +1,10 @@
-// tests/support/zookeeper/server.hpp: a real server, on a free port and in a folder of its own.
+// tests/support/zookeeper/server.hpp: a real server, on a free port and in its own folder.
 //
 //   ZooKeeperServer server;
 //   auto store = open(server.url() + "?session=20s&tick=200ms").value();
 //   EXPECT_EQ(server.watchers()[path].size(), 1);
 //
-// It ends with this object, and should this process die first, with the thread that started it.
+// It ends with this object, or, if this process dies first, with the thread that started it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace holdfast::support {
 
-// Its place among several.
+// Its place in an ensemble.
 struct ZooKeeperSeat {
   int id;
   int port;                          // for clients
@@ -29,8 +29,8 @@ struct ZooKeeperSeat {
 };
 
 struct ZooKeeperOptions {
-  Millis tick{200};                   // sessions are of two ticks at least, and end at a tick
-  int sync_limit = 25;                // so many ticks a follower cut off from its leader serves
+  Millis tick{200};                   // a session lasts at least two ticks and ends at a tick
+  int sync_limit = 25;                // for how many ticks a cut-off follower still serves
   std::vector<std::string> config{};  // more lines of zoo.cfg
   std::vector<std::string> java{};    // "-Dzookeeper.forceSync=no"
   std::optional<ZooKeeperSeat> seat{};
@@ -38,7 +38,7 @@ struct ZooKeeperOptions {
 
 class ZooKeeperServer {
  public:
-  // Returns when it serves; with a seat it is only launched, for it needs the others.
+  // Returns when it serves. With a seat it only launches, because it needs the others to serve.
   explicit ZooKeeperServer(ZooKeeperOptions options = {});
 
   int port() const noexcept { return port_; }
@@ -49,24 +49,24 @@ class ZooKeeperServer {
   ZooKeeperClient client() const { return ZooKeeperClient(port_); }
 
   bool running() const noexcept { return process_ != nullptr; }
-  bool serves() const;               // false as well when somebody else has its port
+  bool serves() const;               // also false if somebody else has its port
   void kill() { process_.reset(); }  // SIGKILL
-  void launch();                     // after kill(): without waiting
-  void await() const;                // until it serves; throws if it ends before
-  void start();                      // both
+  void launch();                     // after kill(): does not wait
+  void await() const;                // until it serves; throws if it ends first
+  void start();                      // launch() and await()
   void restart();                    // with its data
-  void stop() { process_->stop(); }  // SIGSTOP: the port is open, and nobody answers
+  void stop() { process_->stop(); }  // SIGSTOP: the port is open, but nothing answers
   void resume() { process_->resume(); }
 
-  // The commands of four letters: "ruok", "srvr", "mntr", "dump", "cons", "wchs", "wchp", "conf".
-  // While its state changes, it may answer one and then forget to close the connection.
+  // The four-letter words: "ruok", "srvr", "mntr", "dump", "cons", "wchs", "wchp", "conf". A server
+  // that changes its state may answer and then forget to close the connection.
   std::string four_letter(const std::string& word, Millis silence = Millis(2000)) const;
-  // What "mntr" says: "server_state", "packets_received", "watch_count",
-  // "sum_node_deleted_watch_count" (watches that fired for it). Empty if there is no such line.
+  // A line of "mntr": "server_state", "packets_received", "watch_count", or
+  // "sum_node_deleted_watch_count" (watches fired by a deletion). Empty if there is no such line.
   std::string monitor(const std::string& field) const;
   long count(const std::string& field) const { return std::stol(monitor(field)); }
   std::map<std::string, std::set<std::int64_t>> watchers() const;  // sessions, by path
-  std::set<std::string> sessions() const;  // alone, or as the leader: all that have not ended
+  std::set<std::string> sessions() const;  // all live ones, if it runs alone or leads
 
  private:
   std::string path(const char* name) const { return folder_.path() / name; }
@@ -78,7 +78,7 @@ class ZooKeeperServer {
   std::unique_ptr<Process> process_;
 };
 
-// Ends the session of whoever holds the lock in this folder: of its children the first has it.
+// Ends the session of the lock's holder in this folder, which is its first child.
 void end_holder_of(const ZooKeeperServer& server, const std::string& folder);
 
 }  // namespace holdfast::support

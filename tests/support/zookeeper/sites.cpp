@@ -25,7 +25,7 @@ class ZooKeeperSite : public Site {
     try {
       return children_of(folder_of(name));
     } catch (const std::runtime_error&) {
-      looker_.reset();  // Its session is over, or its server.
+      looker_.reset();  // Its session has ended, or its server.
       return children_of(folder_of(name));
     }
   }
@@ -61,8 +61,8 @@ class ZooKeeperSite : public Site {
   Servers servers_;
   int tests_ = 0;
   std::string folder_;
-  std::optional<ZooKeeperClient> looker_;  // To make one is a write, and tests look often.
-  std::set<std::string> sessions_before_;  // of tests that were killed
+  std::optional<ZooKeeperClient> looker_;  // To make one is a write, so this is kept.
+  std::set<std::string> sessions_before_;  // left by tests that were killed
 };
 
 }  // namespace

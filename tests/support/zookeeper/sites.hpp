@@ -1,5 +1,5 @@
-// tests/support/zookeeper/sites.hpp: where the conformance suite meets ZooKeeper. Every test has a
-// folder of its own there, so what a killed client leaves for a while disturbs nobody.
+// tests/support/zookeeper/sites.hpp: where the conformance suite meets ZooKeeper. Every test has
+// its own folder there, so nothing that a killed client leaves for a while disturbs another test.
 #pragma once
 
 #include <memory>

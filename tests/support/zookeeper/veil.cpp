@@ -12,7 +12,7 @@
 namespace holdfast::support {
 namespace {
 
-constexpr std::int32_t ping = -2, event = -1;  // in the place of a question's number
+constexpr std::int32_t ping = -2, event = -1;  // instead of a request's number
 
 std::int32_t number_of(const std::string& packet) {
   return JuteReader(packet).number<std::int32_t>();
@@ -22,7 +22,7 @@ std::int32_t number_of(const std::string& packet) {
 
 struct Veil::Guest {
   Descriptor client, server;
-  std::deque<std::int32_t> asked{};  // questions without an answer
+  std::deque<std::int32_t> asked{};  // requests without an answer
 };
 
 Veil::Veil(int server_port)
@@ -31,7 +31,7 @@ Veil::Veil(int server_port)
       }) {}
 
 void Veil::serve(Guest guest) {
-  send_packet(guest.server, receive_packet(guest.client));  // who it is
+  send_packet(guest.server, receive_packet(guest.client));  // the handshake
   send_packet(guest.client, receive_packet(guest.server));
   for (bool hidden = false;;) {
     pollfd ends[] = {{guest.client.get(), POLLIN, 0},

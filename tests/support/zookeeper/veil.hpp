@@ -1,6 +1,6 @@
-// tests/support/zookeeper/veil.hpp: stands before a server, and hides from clients that it closed
-// their connection. From then on pings are answered, and all else is refused: the session has
-// expired. So does a server that lets a client in while the end of its session is on the way.
+// tests/support/zookeeper/veil.hpp: a proxy that does not tell clients when the server closes their
+// connection. From then on it answers pings and refuses everything else: the session has expired. A
+// real server does the same if it lets a client in while the client's session is ending.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Veil {
 
   std::string address() const { return reception_.address(); }
   long refusals() const noexcept { return refusals_; }
-  // When it hides that the server closed, it first tells that this node was deleted.
+  // Once the server has closed the connection, first tells the client that this node was deleted.
   void tell_deleted(const std::string& path);
 
  private:
