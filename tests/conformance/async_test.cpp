@@ -1,4 +1,4 @@
-// Goal: a coroutine waits as a thread does, without a thread.
+// Goal: a coroutine waits like a thread, but without one.
 
 #include <atomic>
 #include <condition_variable>
@@ -24,7 +24,7 @@ using namespace support;
 class Async : public Conformance {};
 HOLDFAST_ON_EVERY_STORE(Async);
 
-// Outcomes of coroutines that may end after the test's scope: counted, never referred to.
+// Counts outcomes. Coroutines share it, because they may end after the test's scope.
 struct Outcome {
   std::atomic<int> granted = 0, cancelled = 0, busy = 0, other = 0;
   std::atomic<int> inside = 0, meetings = 0;
@@ -77,7 +77,7 @@ TEST_P(Async, TenThousandWaitWithoutThreads) {
   EXPECT_EQ(outcome->ended(), 0);
   EXPECT_LE(own_status("Threads"), threads + GetParam().pool);
   if (GetParam().pool == 0) {
-    // A sanitizer has one of its own. Those of the cases before this one may still be ending.
+    // A sanitizer has a thread of its own. Those of earlier cases may still be ending.
     EXPECT_TRUE(eventually([&] { return own_status("Threads") <= 8 + (sanitized ? 1 : 0); }));
   }
   ASSERT_TRUE(succeeded(held->release()));
@@ -117,7 +117,7 @@ TEST_P(Async, ADeadlineEndsTheWait) {
   auto outcome = std::make_shared<Outcome>();
   const auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
-  EXPECT_TRUE(eventually([&] {  // On a machine that stood still, the store was silent: again.
+  EXPECT_TRUE(eventually([&] {  // Tries again if the machine stalled and the store was silent.
     outcome = std::make_shared<Outcome>();
     for (const auto& client : {alice, bob})
       for (const auto wait : {0ms, 50ms, 300ms})
@@ -146,7 +146,7 @@ TEST_P(Async, StopRacingWithGrantHasOneWinner) {
   }
 }
 
-// Resumes coroutines on the one thread that calls run().
+// Resumes coroutines only on the thread that calls run().
 class Executor {
  public:
   void post(std::coroutine_handle<> handle) {
@@ -193,7 +193,7 @@ TEST_P(Async, GoesOnAtTheUsersExecutor) {
   for (const auto& thread : *where) EXPECT_EQ(thread, std::this_thread::get_id());
 }
 
-// Neither the releasing thread nor a stopping one runs what others do when they are in.
+// A thread that releases or stops never runs what another caller does after its acquire.
 TEST_P(Async, IsNeverResumedInsideAnothersCall) {
   const auto alice = world.client();
   auto where = std::make_shared<std::vector<std::thread::id>>();
@@ -206,7 +206,7 @@ TEST_P(Async, IsNeverResumedInsideAnothersCall) {
   EXPECT_NE(where->front(), std::this_thread::get_id());
 }
 
-// User code that does not return until the test lets it.
+// User code that blocks until the test lets it go on.
 struct Gatekeeper {
   std::atomic<int> inside = 0;
   std::atomic<bool> open = false;
@@ -225,7 +225,7 @@ Detached hang(Lock lock, std::shared_ptr<Gatekeeper> gatekeeper) {
   gatekeeper->pass();
 }
 
-// A lease that ends by itself, and whose loss somebody listens to.
+// For a lease that ends by itself while somebody listens for its loss.
 constexpr Millis brief{10'000};
 
 TEST_P(Async, BusyCoroutinesDelayNoLoss) {
@@ -262,7 +262,7 @@ TEST_P(Async, ASlowCallbackOfALossDelaysNoOtherLoss) {
   gatekeeper->let_all_pass();
 }
 
-// A coroutine's deadline comes on the thread that all leases depend on.
+// A coroutine's deadline comes on the timer thread, which all leases depend on.
 TEST_P(Async, ASlowExecutorDelaysNoLoss) {
   auto gatekeeper = std::make_shared<Gatekeeper>();
   auto outcome = std::make_shared<Outcome>();
@@ -294,7 +294,7 @@ Detached keep(Lock lock, std::shared_ptr<std::optional<Lease>> lease,
   *done = true;
 }
 
-// Got by co_await: its destructor starts the release and does not wait for the store.
+// The lease comes from co_await, so its destructor starts the release and does not wait for it.
 TEST_P(Async, ALeaseDoesNotBlockItsDestructor) {
   FaultyClient alice(world.url(), {.release_deadline = patient});
   auto lease = std::make_shared<std::optional<Lease>>();
@@ -305,9 +305,9 @@ TEST_P(Async, ALeaseDoesNotBlockItsDestructor) {
   EXPECT_TRUE((*lease)->valid());
   alice.inject({.fault = Fault::silence, .calls = releases, .count = for_good});
   lease->reset();
-  EXPECT_LE(alice.injected(), 1);  // Until its deadline, there would have been many.
+  EXPECT_LE(alice.injected(), 1);  // Waiting until its deadline would have sent many.
   alice.heal();
-  jump(6s);  // What was never answered is over, and tried again.
+  jump(6s);  // The silent release times out and is repeated.
   EXPECT_TRUE(succeeded(take_at_once(world.client(), name)));
 }
 

@@ -1,5 +1,5 @@
-// Goal: a stop token and a deadline are answered at once and leave nothing behind but the mark of
-// an ask that was on its way; when they meet a grant, there is either a valid lease or nothing.
+// Goal: a stop token and a deadline take effect at once and leave nothing behind but the mark of an
+// ask that was under way. If they race with a grant, there is either a valid lease or nothing.
 
 #include <atomic>
 #include <thread>
@@ -57,7 +57,7 @@ TEST_P(Cancel, ByDeadlineIsBusyAndLeavesTheLine) {
   EXPECT_TRUE(busy_by_deadline([&] { return bob.lock(name, {.wait = 200ms}).acquire(); }));
   EXPECT_TRUE(busy_by_deadline(
       [&] { return bob.lock(name).try_acquire_until(std::chrono::system_clock::now() + 200ms); }));
-  EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(200ms), Errc::busy));  // Local to the holder.
+  EXPECT_TRUE(failed(alice.lock(name).try_acquire_for(200ms), Errc::busy));  // By the same client.
   EXPECT_GE(std::chrono::steady_clock::now() - start, 790ms);
   EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(0ms), Errc::busy));
   EXPECT_TRUE(failed(bob.lock(name).try_acquire_for(-5s), Errc::busy));
@@ -88,7 +88,7 @@ TEST_P(Cancel, OfOneLeavesTheOthersInLine) {
   EXPECT_TRUE(world.nothing_left_but("a mark", name));
 }
 
-// Release and stop are let loose at the same moment, on different threads.
+// Release and stop start at the same moment, on different threads.
 TEST_P(Cancel, RacingWithAGrantHasOneWinner) {
   const auto alice = world.client();
   const Store others[] = {alice, world.client()};  // Handed over at the gate, and by the store.
@@ -114,7 +114,7 @@ TEST_P(Cancel, RacingWithAGrantHasOneWinner) {
   EXPECT_TRUE(world.nothing_left_but("a mark", name));
 }
 
-// Deadlines as short as one answer of the store: one that has not answered by then is unavailable.
+// Deadlines as short as one answer of the store. Without an answer by then, it is unavailable.
 TEST_P(Cancel, RacingDeadlinesLeaveNothing) {
   const auto alice = world.client();
   const auto bob = world.client();
@@ -137,7 +137,7 @@ TEST_P(Cancel, RacingDeadlinesLeaveNothing) {
   EXPECT_TRUE(succeeded(take_at_once(alice, name)));
 }
 
-// The store does not answer the ask, and the caller does not want to wait for it.
+// The store does not answer the ask, and the caller does not wait for it.
 TEST_P(Cancel, OfAnAskUnderWayReturnsAtOnceAndIsFollowedUp) {
   FaultyClient alice(world.url());
   const auto bob = world.client();
@@ -151,7 +151,7 @@ TEST_P(Cancel, OfAnAskUnderWayReturnsAtOnceAndIsFollowedUp) {
   stop.request_stop();
   EXPECT_TRUE(eventually([&] { return cancelled.load(); }));
   alice.heal();
-  jump(6s);  // What was never answered is over, and followed up.
+  jump(6s);  // The silent ask times out and is followed up.
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
   EXPECT_TRUE(eventually([&] { return alice.store().stats().debts == 0; }));
   EXPECT_TRUE(world.nothing_left_but("a mark", name));
@@ -160,7 +160,7 @@ TEST_P(Cancel, OfAnAskUnderWayReturnsAtOnceAndIsFollowedUp) {
 class CancelClock : public Cancel {};
 HOLDFAST_ON_EVERY_STORE(CancelClock);
 
-// Nobody answers: it is given up, though it was told to wait for ever.
+// Without answers it gives up, although it was told to wait for ever.
 TEST_P(CancelClock, ByPatienceIsUnavailableAndLeavesNothing) {
   FaultyClient alice(world.url(), {.patience = 1s});
   const auto bob = world.client();
@@ -176,7 +176,7 @@ TEST_P(CancelClock, ByPatienceIsUnavailableAndLeavesNothing) {
     EXPECT_TRUE(succeeded(take_at_once(bob, name)));
     EXPECT_TRUE(world.nothing_left_but("a mark", name));
   }
-  // Its patience is shorter than this machine may stand still.
+  // The machine may stall for longer than this patience.
   EXPECT_TRUE(eventually([&] { return bool(alice.store().lock(name).acquire()); }));
 }
 

@@ -1,5 +1,5 @@
-// Goal: close() ends a client as SIGTERM in a cluster needs it: no new grants, who waits is told,
-// what is held is given back and said to be lost, debts are paid; others get in at once.
+// Goal: close() ends a client as SIGTERM in a cluster requires: no new grants, waiters are told,
+// held leases are released and reported lost, debts are paid, and others get in at once.
 
 #include <atomic>
 #include <thread>
@@ -73,7 +73,7 @@ TEST_P(Closing, AllowsNothingNew) {
   EXPECT_TRUE(failed(alice.lock(name + "/2").acquire(), Errc::cancelled));
   EXPECT_TRUE(failed(alice.with_lock(name, {}, [](const Lease&) {}), Errc::cancelled));
   EXPECT_THROW(lock.lock(), Error);
-  EXPECT_TRUE(succeeded(alice.close(patient)));  // Twice is once.
+  EXPECT_TRUE(succeeded(alice.close(patient)));  // A second call does nothing.
   EXPECT_TRUE(succeeded(world.client().lock(name).try_acquire()));
 }
 
@@ -120,7 +120,7 @@ TEST_P(Closing, UnderLoadLeavesNothing) {
   }
 }
 
-// The last handle may be any of them; what it points to lives for as long as it needs to.
+// Any handle may be the last; what it points to lives as long as needed.
 TEST_P(Closing, ByDroppingTheStoreLeavesItsLeasesAlone) {
   const auto bob = world.client();
   auto store = std::make_optional(world.client());

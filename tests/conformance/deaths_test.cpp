@@ -1,6 +1,6 @@
-// Goal: after every kind of death the name is free again as soon as it is promised, for one try as
-// well as for a waiter. Whoever tries has never looked before: a job that comes once a night.
-// Elsewhere: kill -9 without and with a lock_delay, in loss_test.
+// Goal: after every kind of death the name is free again as soon as promised, for a single try and
+// for a waiter. The client that tries is new, as in a job that runs once a night. Elsewhere: kill
+// -9 without and with a lock_delay, in loss_test.
 
 #include "support/faulty.hpp"
 #include "support/peer.hpp"
@@ -16,7 +16,7 @@ using namespace support;
 class Deaths : public Conformance {
  protected:
   Result<Lease> attempt() const { return world.client().lock(name).try_acquire(); }
-  // Free for a try; and for somebody who may wait.
+  // Free for a single try, and for a caller that may wait.
   testing::AssertionResult is_free() const {
     if (auto granted = succeeded(attempt()); !granted) return granted << ", by a try";
     if (auto granted = succeeded(take_at_once(world.client(), name)); !granted)
@@ -29,10 +29,10 @@ class Deaths : public Conformance {
     if (refused.error().reason() == "lock_delay") return testing::AssertionSuccess();
     return testing::AssertionFailure() << refused.error().what();
   }
-  // Without a lock_delay, and with one that is never over.
+  // Without a lock_delay, and with one that never ends.
   static std::vector<Millis> delays() { return {0ms, held_long}; }
   static std::string option(Millis delay) { return "lock_delay=" + std::to_string(delay.count()); }
-  // It is told at once that its lease was lost; the withdrawal is on its way then.
+  // The peer is told at once that its lease was lost; its withdrawal is under way then.
   void let_go_of_what_was_lost(Peer& peer) {
     EXPECT_EQ(peer.ask("release " + name).substr(0, 10), "error lost");
     ASSERT_TRUE(eventually([&] { return peer.ask("debts") == "0"; }));
@@ -58,7 +58,7 @@ TEST_P(Deaths, ByAGracefulBreakAreOverWhenTheHolderHasLetGo) {
   }
 }
 
-// It has let go of nothing, so its lock_delay counts.
+// It has not let go of anything, so its lock_delay applies.
 TEST_P(Deaths, OfAProcessThatWasToldToLetGo) {
   HOLDFAST_NEEDS(processes);
   for (const Millis delay : delays()) {
@@ -83,7 +83,7 @@ TEST_P(Deaths, ByForceAreOverAtOnce) {
   }
 }
 
-// The holder lives, and lets go of what it has lost while the store still keeps it.
+// The holder lives, and lets go of its lost lease while the store still keeps it.
 TEST_P(Deaths, OfALeaseThatWasLostAreOverWhenItsHolderHasLetGo) {
   for (const Millis delay : delays()) {
     SCOPED_TRACE(delay.count());
@@ -100,7 +100,7 @@ TEST_P(Deaths, OfALeaseThatWasLostAreOverWhenItsHolderHasLetGo) {
   }
 }
 
-// The store has ended it, so that its lock_delay runs; then its holder lets go after all.
+// The store has ended the lease, so its lock_delay runs; then the holder lets go after all.
 TEST_P(Deaths, OfALeaseThatTheStoreEndedAreOverWhenItsHolderHasLetGo) {
   HOLDFAST_NEEDS(processes);
   for (const Millis delay : delays()) {
@@ -120,7 +120,7 @@ TEST_P(Deaths, OfALeaseThatTheStoreEndedAreOverWhenItsHolderHasLetGo) {
   }
 }
 
-// Its lease was ended at the store, by an operator or by a clock that was set.
+// An operator, or a clock that was set, ended the lease at the store.
 TEST_P(Deaths, OfALeaseThatWasEndedBesideItsHolder) {
   HOLDFAST_NEEDS(processes);
   Peer peer(world.url());
@@ -131,8 +131,8 @@ TEST_P(Deaths, OfALeaseThatWasEndedBesideItsHolder) {
   peer.resume();
 }
 
-// The store sees that the process is gone, so that all is over long before the ttl. A delay is
-// counted from the death, not from when somebody first looks.
+// The store sees that the process is gone, so all is over long before the ttl. A delay counts from
+// the death, not from when somebody first looks.
 TEST_P(Deaths, OfAProcessAreOverWithTheDelayWhereALeaseEndsWithItsProcess) {
   HOLDFAST_NEEDS(ends_with_process);
   const std::string ttl = "ttl=" + std::to_string(held_long.count());

@@ -1,7 +1,7 @@
 // Goal: a program that this process starts inherits no descriptor of a store (A3).
-// Method: such a program says what it finds open. It may be started at any moment, so no socket and
-// no pipe is opened without the mark either: this program has socket() and pipe() of its own, which
-// the libraries that it loads find.
+// Method: such a program lists the descriptors that it finds open. It may start at any moment, so
+// every socket and pipe must have close-on-exec from the start: this program has its own socket()
+// and pipe(), which the libraries that it loads use.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -41,12 +41,12 @@ namespace {
 
 class Descriptors : public Conformance {
  protected:
-  // By posix_spawn; a descriptor that passes through that passes through fork, exec and system().
+  // By posix_spawn: whatever it passes on, fork, exec and system() pass on too.
   static std::string found_by_a_program() {
     return Process({"sh", "-c", "echo /proc/self/fd/*"}).read();
   }
 
-  // Holds the lock, lets somebody wait for it, and gets it again after its lease was ended.
+  // Holds the lock, lets somebody wait for it, and gets it again after its lease ended.
   template <class Look>
   void use(Look&& look) {
     const auto alice = world.client();

@@ -1,4 +1,4 @@
-// Goal: events tell what happened, in order; counts agree with them; a handler can neither break
+// Goal: events tell what happened, in order; counters agree with them; a handler can neither break
 // nor delay anything.
 
 #include <atomic>
@@ -98,7 +98,7 @@ TEST_P(Events, AreCounted) {
   EXPECT_EQ(theirs.cancelled, 1U);
 }
 
-// One ask and one drop: a free lock costs no more (and no renewal, if it is held shortly).
+// One ask and one drop: a free lock costs no more (and no renewal, if it is held briefly).
 TEST_P(Events, AFreeLockCostsTwoCalls) {
   FaultyClient alice(world.url());
   for (int round = 1; round <= 10; ++round) {
@@ -118,7 +118,7 @@ TEST_P(Events, AHandlerThatThrowsIsCountedAndLivesOn) {
   EXPECT_TRUE(eventually([&] { return alice.stats().handlers_threw >= 6; }));
 }
 
-// One handler of a loss sleeps; another lease is lost meanwhile, and a third goes on being renewed.
+// One handler of a loss sleeps. Meanwhile another lease is lost, and a third is still renewed.
 TEST_P(Events, ASlowHandlerOfALossDelaysNobody) {
   FaultyClient alice(world.url(world.session(6s)));
   const auto bob = world.client();

@@ -1,5 +1,5 @@
 // Goal: never two inside. Method: many contenders and a Witness, which notices any two at once and
-// does not know holdfast; it counts, so that a run in which nobody entered does not pass.
+// knows nothing of holdfast. It counts visits, so a run in which nobody entered fails.
 
 #include <thread>
 #include <vector>
@@ -18,7 +18,7 @@ using namespace support;
 class Exclusion : public Conformance {};
 HOLDFAST_ON_EVERY_STORE(Exclusion);
 
-// Visits under the lock, `rounds` times on each of `threads` threads; tells whether all were alone.
+// Visits under the lock, `rounds` times on each of `threads` threads; true if all were alone.
 bool visit_together(const Lock& lock, const Witness& witness, int threads, int rounds) {
   std::atomic<bool> clean = true;
   std::vector<std::jthread> all;
@@ -89,7 +89,7 @@ TEST_P(Exclusion, OfProcesses) {
   EXPECT_EQ(witness.visits(), 6 * rounds);
 }
 
-// A third of the processes dies inside or on the way in; the others neither meet nor wait for ever.
+// A third of the processes dies inside or on the way in; the others never meet nor wait for ever.
 TEST_P(Exclusion, OfProcessesOfWhichSomeAreKilled) {
   HOLDFAST_NEEDS(processes);
   const TempFolder folder;
@@ -123,7 +123,7 @@ TEST_P(Exclusion, OneNameDoesNotExcludeAnother) {
   const auto bob = world.client();
   const auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
-  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // It is really held.
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // The lock is really held.
   EXPECT_TRUE(succeeded(bob.lock(name + "/other").try_acquire()));
 }
 
@@ -146,19 +146,19 @@ TEST_P(Exclusion, OnlyTheHandleReleases) {
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   bob.lock(name).unlock();    // Neither another client
-  alice.lock(name).unlock();  // nor the same one, by thread, lets go of a handle.
+  alice.lock(name).unlock();  // nor the same one, by thread, releases a handle.
   EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
   EXPECT_TRUE(held->valid());
 
   Lease moved = std::move(*held);
   EXPECT_EQ(held->token(), Token{});
   EXPECT_FALSE(held->valid());
-  EXPECT_TRUE(succeeded(held->release()));  // Empty: nothing to do.
+  EXPECT_TRUE(succeeded(held->release()));  // Moved from, so there is nothing to do.
   EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
 
   std::jthread([&] { EXPECT_TRUE(succeeded(moved.release())); }).join();  // Any thread may.
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
-  EXPECT_TRUE(succeeded(moved.release()));  // Twice is once.
+  EXPECT_TRUE(succeeded(moved.release()));  // A second release does nothing.
 }
 
 TEST_P(Exclusion, AssigningALeaseReleasesTheOneItReplaces) {

@@ -1,5 +1,5 @@
 // Goal: after fork the child owns nothing and the parent loses nothing.
-// Method: a real fork. The child looks, tells by its exit status what it found, and ends by _exit.
+// Method: a real fork. The child looks, reports by its exit status, and ends by _exit.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using namespace support;
 class Fork : public Conformance {};
 HOLDFAST_ON_EVERY_STORE(Fork);
 
-// How many of the checks failed in the child; -1 if it did not come back.
+// How many of the checks failed in the child; -1 if it did not exit.
 int failures_in_child(const std::function<int()>& checks) {
   const pid_t child = fork();
   if (child == 0) _exit(checks());
@@ -69,7 +69,7 @@ TEST_P(Fork, DestructorsInTheChildDoNothing) {
             0);
   EXPECT_TRUE(lease->valid());
   EXPECT_EQ(holding(bob, name), 1);
-  // The parent is unaffected for more than a ttl: renewals go on, and nobody else comes in.
+  // For more than a ttl the parent is unaffected: it renews, and nobody else gets in.
   for (Millis passed{0}; passed < past_ttl; passed += world.renewal_due())
     ASSERT_TRUE(world.renewed(*lease, *store));
   EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
@@ -90,8 +90,8 @@ TEST_P(Fork, AWaitInTheParentGoesOn) {
   EXPECT_TRUE(eventually([&] { return granted.load(); }));
 }
 
-#if !defined(__SANITIZE_THREAD__)  // It ends a child of a process with threads that makes new ones.
-// Forked while a lock is held, as servers do that fork their workers.
+#if !defined(__SANITIZE_THREAD__)  // TSan ends a forked child that starts threads.
+// Forks while a lock is held, like servers that fork their workers.
 TEST_P(Fork, TheChildMayOpenTheStoreAnew) {
   HOLDFAST_NEEDS(forks);
   HOLDFAST_NEEDS(processes);

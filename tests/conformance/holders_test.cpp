@@ -1,4 +1,4 @@
-// Goal: who holds one name and who waits for it is told, and nothing of any other name.
+// Goal: the listing of one name has its holders and its waiters, and nothing of any other name.
 
 #include <algorithm>
 #include <thread>

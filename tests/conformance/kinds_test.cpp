@@ -1,5 +1,5 @@
-// Goal: the rules of the kinds. Many readers or one writer; permits never exceed; one name has one
-// kind and one capacity at a time.
+// Goal: the rules of the kinds. Many readers or one writer; permits never exceed the capacity; one
+// name has one kind and one capacity at a time.
 
 #include <algorithm>
 #include <atomic>
@@ -104,8 +104,8 @@ TEST_P(Kinds, AWriterIsNotStarvedByAFloodOfReaders) {
   written = true;
 }
 
-// While a writer stands in line, each client has at most the claim that its readers hold, and
-// one that came before the writer. A claim passed on in its process keeps its number.
+// While a writer waits in line, each client has at most two claims for readers: the one that they
+// hold, and one that came before the writer. A claim passed on in its process keeps its number.
 TEST_P(Kinds, L10ReadersThatCameLaterDoNotOvertakeAWriter) {
   HOLDFAST_NEEDS(rw);
   HOLDFAST_NEEDS(queues);
@@ -114,7 +114,7 @@ TEST_P(Kinds, L10ReadersThatCameLaterDoNotOvertakeAWriter) {
   const Store clients[] = {world.client(), world.client(), world.client()};
   std::mutex mutex;
   bool stands = false, written = false;
-  std::set<std::uint64_t> grants;  // to readers while it stands
+  std::set<std::uint64_t> grants;  // to readers while a writer waits
   std::atomic<bool> enough = false;
   std::vector<std::jthread> flood;
   for (int thread = 0; thread < 6; ++thread) {
@@ -149,7 +149,7 @@ TEST_P(Kinds, L10ReadersThatCameLaterDoNotOvertakeAWriter) {
   enough = true;
 }
 
-// A reader between two writers looks at the one before it alone (kazoo #649).
+// A reader between two writers looks only at the one before it (kazoo #649).
 TEST_P(Kinds, L10AReaderBetweenTwoWritersIsLetInBetween) {
   HOLDFAST_NEEDS(rw);
   HOLDFAST_NEEDS(queues);
@@ -237,7 +237,7 @@ TEST_P(Kinds, PermitsNeverExceedTheirNumber) {
         const int now = taken += weight;
         if (now > permits) ++too_many;
         most = std::max(most.load(), now);
-        if (most <= 3) eventually([&] { return most > 3; }, 20ms);  // Until somebody joined it.
+        if (most <= 3) eventually([&] { return most > 3; }, 20ms);  // Until somebody joins.
         taken -= weight;
       }
     });
@@ -275,7 +275,7 @@ TEST_P(Kinds, PermitsOfAKilledProcessComeBack) {
   EXPECT_TRUE(succeeded(alice.permits(3).try_acquire_for(patient)));
 }
 
-// Many small ones in a row do not keep a large one out for ever.
+// Many small requests in a row do not starve a large one.
 TEST_P(Kinds, AHeavyWaiterIsNotStarvedByLightOnes) {
   HOLDFAST_NEEDS(semaphore);
   HOLDFAST_NEEDS(queues);
@@ -295,7 +295,7 @@ TEST_P(Kinds, AHeavyWaiterIsNotStarvedByLightOnes) {
   done = true;
 }
 
-// lock() and rw_lock() of one name exclude each other, where the store carries both in its own way.
+// lock() and rw_lock() of one name exclude each other, unless the store speaks a foreign dialect.
 TEST_P(Kinds, APlainLockIsTheWritingSide) {
   HOLDFAST_NEEDS(rw);
   if (world.traits().bare_tokens) GTEST_SKIP() << "this store speaks a dialect";
@@ -329,7 +329,7 @@ TEST_P(Kinds, AnotherKindOfALiveNameIsInvalidAndNamesBoth) {
   EXPECT_TRUE(lease->valid());
   ASSERT_TRUE(succeeded(lease->release()));
   const auto any_kind = bob.semaphore(name, 4).permits().try_acquire_for(patient);
-  EXPECT_TRUE(succeeded(any_kind));  // Nobody is in.
+  EXPECT_TRUE(succeeded(any_kind));  // Nobody holds it now.
 }
 
 TEST_P(Kinds, AnotherCapacityOfALiveNameIsInvalidAndNamesBoth) {

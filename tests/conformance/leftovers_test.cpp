@@ -1,7 +1,7 @@
-// Goal: whoever is done with a name leaves nothing of it at the store, however that came about: no
+// Goal: a client that is done with a name leaves nothing of it at the store, whatever happened: no
 // claim, no place in line, no marker; and a client that is gone leaves no session, lease or
-// channel. Method: all of it is read from the raw store, because our own list() shows only what it
-// takes for alive.
+// channel. Method: reads all of it from the raw store, because our own list() shows only what it
+// considers alive.
 
 #include <atomic>
 #include <optional>
@@ -22,12 +22,12 @@ class Leftovers : public Conformance {
  protected:
   using Texts = std::vector<std::string>;
 
-  // What would be left can be seen at all.
+  // Proves that the raw store shows what would be left.
   testing::AssertionResult seen() {
     if (!world.left_of(name).empty()) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "the raw store shows nothing of what is held";
   }
-  // In the end, as nothing_left.
+  // Waits until it is so, like nothing_left.
   testing::AssertionResult only(const Texts& wanted, const std::string& of) {
     Texts left;
     if (eventually([&] { return (left = world.left_of(of)) == wanted; }))
@@ -35,8 +35,8 @@ class Leftovers : public Conformance {
     return testing::AssertionFailure()
            << testing::PrintToString(left) << " instead of " << testing::PrintToString(wanted);
   }
-  // Somebody does not get what another holds, and leaves only that one there. On a machine that
-  // stands still meanwhile the ask stays in doubt, which leaves a mark on purpose: once more, then.
+  // An attempt fails because somebody else holds the name, and leaves only the holder there. If the
+  // machine stalls, the ask stays in doubt and leaves a mark on purpose; then this tries again.
   template <class Attempt>
   void leaves_only_the_holder(const Attempt& attempt) {
     const auto alice = world.client();
@@ -135,7 +135,7 @@ TEST_P(Leftovers, OfALostLeaseAreNoneOnceItIsLetGo) {
   }
 }
 
-// Nothing is on its way any more when close() returns.
+// Nothing is under way any more when close() returns.
 TEST_P(Leftovers, OfACloseAreNone) {
   const auto bob = world.client();
   for (const Millis delay : {Millis(0), held_long}) {
@@ -151,7 +151,7 @@ TEST_P(Leftovers, OfACloseAreNone) {
     ASSERT_TRUE(succeeded(alice.close(patient)));
     EXPECT_EQ(world.left_of(name), his);
     auto hers = world.left_of(name + "/alice's");
-    std::erase(hers, "an empty folder");  // Its server removes it now and then.
+    std::erase(hers, "an empty folder");  // The server removes it now and then.
     EXPECT_EQ(hers, Texts());
     ASSERT_TRUE(succeeded(held->release()));
     EXPECT_TRUE(world.nothing_left(name));
@@ -192,8 +192,8 @@ TEST_P(Leftovers, OfTheDeadAreNoneOnceTheNextHasComeAndGone) {
   EXPECT_TRUE(world.nothing_left(name));
 }
 
-// A doubtful withdrawal leaves a mark on purpose, for the ttl of what was asked for: a late copy of
-// that ask is refused by it. A store that can do without has none.
+// A doubtful withdrawal leaves a mark on purpose, for the ttl of its ask: the mark refuses a late
+// copy of that ask. A store that needs no marks has none.
 TEST_P(Leftovers, OfADoubtfulWithdrawalIsAMarkForItsTtl) {
   FaultyClient alice(world.url());
   const auto bob = world.client();

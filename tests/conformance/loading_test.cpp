@@ -1,5 +1,5 @@
-// Who uses one store pays for no other: neither its module nor the client library behind it is
-// loaded.
+// A program that uses one store pays for no other: neither that store's module nor its client
+// library is loaded.
 #include <fstream>
 #include <sstream>
 

@@ -1,5 +1,5 @@
-// Goal: a lease never lies. It lives on while it is renewed, ends by itself when it is not, says so
-// before anybody else can be in, and is never taken for lost without reason.
+// Goal: a lease never lies. It lives while it is renewed, ends by itself when it is not, says so
+// before anybody else can be in, and never counts as lost without reason.
 
 #include <atomic>
 #include <optional>
@@ -79,9 +79,9 @@ TEST_P(Loss, IsForGood) {
   alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = for_good});
   jump(21s);
   ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }));
-  alice.heal();  // Now the store would answer again, and still knows the claim.
+  alice.heal();  // Now the store would answer again, and it still knows the claim.
   EXPECT_FALSE(lease->valid());
-  jump(10s);  // To where the lease would have ended, and is let go.
+  jump(10s);  // To the end of the lease, where the client lets go of it.
   ASSERT_TRUE(succeeded(take_at_once(world.client(), name)));
   EXPECT_FALSE(lease->valid());
   EXPECT_TRUE(failed(lease->release(), Errc::lost));
@@ -94,14 +94,14 @@ TEST_P(Loss, IsNotCausedByAFewLostRenewals) {
   ASSERT_TRUE(succeeded(lease));
   ASSERT_TRUE(world.renewed(*lease, alice.store()));
   alice.inject({.fault = Fault::lost_request, .calls = keeping, .count = 2});
-  for (const auto after : {world.renewal_due(), Millis(4s), Millis(4s)}) {  // Again, and soon.
+  for (const auto after : {world.renewal_due(), Millis(4s), Millis(4s)}) {  // Retries come soon.
     const int seen = alice.seen(keeping);
     jump(after);
     ASSERT_TRUE(eventually([&] {
       (void)alice.store().list("nobody");
       return alice.seen(keeping) > seen;
     }));
-    (void)alice.store().list("nobody");  // Answered behind it: it is over.
+    (void)alice.store().list("nobody");  // Answered after the renewal, which is over then.
   }
   ASSERT_TRUE(eventually([&] { return diary.count(name, Event::Kind::safe) == 1; }));
   EXPECT_EQ(alice.injected(), 2);
@@ -133,7 +133,7 @@ TEST_P(Loss, OfAHandedOverLeaseIsToldToItsNewHolder) {
   EXPECT_FALSE(lease->valid());
 }
 
-// A holder from the past does whatever it likes: its successor does not notice.
+// Whatever a past holder does, its successor does not notice.
 TEST_P(Loss, MakesAHolderHarmlessToItsSuccessor) {
   FaultyClient alice(world.url());
   const auto bob = world.client();
@@ -143,7 +143,7 @@ TEST_P(Loss, MakesAHolderHarmlessToItsSuccessor) {
   ASSERT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // It was really held.
   alice.inject({.fault = Fault::lost_request, .calls = ending(world.traits()), .count = for_good});
   world.end_holder(name);
-  if (stale->valid()) jump(past_ttl);  // Once only: a release that is owed longer is not sent.
+  if (stale->valid()) jump(past_ttl);  // Once: a release that is owed longer is not sent.
   const auto lease = take_at_once(bob, name);
   ASSERT_TRUE(succeeded(lease));
 
@@ -152,7 +152,7 @@ TEST_P(Loss, MakesAHolderHarmlessToItsSuccessor) {
   EXPECT_TRUE(failed(stale->release(), Errc::lost));
   { const Lease ended = std::move(*stale); }
   ASSERT_TRUE(
-      eventually([&] { return alice.store().stats().debts == 0; }));  // All is said and done.
+      eventually([&] { return alice.store().stats().debts == 0; }));  // All releases are confirmed.
   if (world.traits().validity == Validity::claim) {
     EXPECT_GT(alice.seen(releases), sent_in_vain);
   }
@@ -162,7 +162,7 @@ TEST_P(Loss, MakesAHolderHarmlessToItsSuccessor) {
   EXPECT_TRUE(world.renewed(*lease, bob));
 }
 
-// Its clock went on while it stood still, as that of a machine that slept (T09).
+// The clock went on while the process was stopped, as in a machine that slept (T09).
 TEST_P(Loss, OfAStoppedProcessIsSeenAtItsFirstLook) {
   HOLDFAST_NEEDS(processes);
   const auto alice = world.client();
@@ -171,7 +171,7 @@ TEST_P(Loss, OfAStoppedProcessIsSeenAtItsFirstLook) {
   ASSERT_TRUE(failed(alice.lock(name).try_acquire(), Errc::busy));
   peer.stop();
   world.end_holder(name);
-  jump(past_ttl);  // As its own clock does: some stores go by the clocks of those who use them.
+  jump(past_ttl);  // Our clock as well, because some stores go by the clocks of their clients.
   const auto lease = take_at_once(alice, name);
   ASSERT_TRUE(succeeded(lease));
   if (world.traits().tokens) {
@@ -203,7 +203,7 @@ TEST_P(Loss, OfAKilledProcessFreesItsNames) {
   EXPECT_TRUE(world.nothing_left(name + "/2"));
 }
 
-// By somebody who never looked before: whoever comes once a night has one try.
+// By a client that never looked before, because a job that runs once a night has one try.
 TEST_P(Loss, ATryAfterADeathIsGranted) {
   HOLDFAST_NEEDS(processes);
   Peer peer(world.url());
@@ -213,7 +213,7 @@ TEST_P(Loss, ATryAfterADeathIsGranted) {
   EXPECT_TRUE(succeeded(world.client().lock(name).try_acquire()));
 }
 
-// After a death nobody enters for that long; after a release anybody does at once.
+// After a death nobody gets in for that long; after a release anybody does at once.
 TEST_P(Loss, ByDeathIsFollowedByTheLockDelay) {
   HOLDFAST_NEEDS(processes);
   const auto alice = world.client();
@@ -267,7 +267,7 @@ TEST_P(LossClock, IsSignalledBeforeAnotherIsGranted) {
   EXPECT_EQ(alice.store().stats().lost, 1U);
 }
 
-// The store itself ends what nobody renews, and waits for the lock_delay behind it.
+// The store itself ends a lease that nobody renews, and keeps the lock_delay after it.
 TEST_P(LossClock, OfAKilledProcessFreesItsNamesInTime) {
   HOLDFAST_NEEDS(processes);
   const auto alice = world.client();
@@ -280,7 +280,7 @@ TEST_P(LossClock, OfAKilledProcessFreesItsNamesInTime) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, 2s);
 }
 
-// The delay is counted from the death, whenever somebody comes to see it.
+// The delay counts from the death, whenever somebody notices it.
 TEST_P(LossClock, ATryAfterADeathAndItsDelayIsGranted) {
   HOLDFAST_NEEDS(processes);
   Peer peer(world.url(world.session(6s)));

@@ -1,8 +1,8 @@
 // Goal: no single lost request or reply leaves a name held, or a claim in line.
-// Method: SQLite's fault sweep. A short story is told again and again; the 1st call of it goes
-// wrong, then the 2nd, and so on, until a run is over before its fault came. It needs no list of
-// interesting moments, it finds them. The ttl is twenty minutes: what is free sooner was freed, not
-// forgotten.
+// Method: SQLite's fault sweep. A short story runs again and again; its 1st call fails, then its
+// 2nd, and so on, until a run ends before its fault comes. This needs no list of interesting
+// moments, because it finds them. The ttl is twenty minutes: a name that is free sooner was freed,
+// not forgotten.
 
 #include <thread>
 
@@ -18,14 +18,14 @@ using namespace support;
 
 class LostReply : public Conformance {
  protected:
-  // Tells the story with each call going wrong in turn, `count` times in a row.
+  // Runs the story with each call failing in turn, `count` times in a row.
   template <class Story>
   void sweep(Story story, int count = 1) {
     for (const auto fault : {Fault::lost_reply, Fault::lost_request}) {
       for (int nth = 1;; ++nth) {
         SCOPED_TRACE(testing::Message()
                      << "fault " << static_cast<int>(fault) << " at call " << nth);
-        ASSERT_LT(nth, 100);  // A limit on everything, this loop included.
+        ASSERT_LT(nth, 100);  // Every loop needs a limit.
         FaultyClient alice(world.url());
         alice.inject({.fault = fault, .nth = nth, .count = count});
         story(alice.store());
@@ -97,7 +97,7 @@ TEST_P(LostReply, OfADowngrade) {
   });
 }
 
-// Whoever lost a reply asks again: it does not wait for its own orphan (N05).
+// A client that lost a reply asks again and does not wait for its own orphan (N05).
 TEST_P(LostReply, IsNoObstacleForTheSameClient) {
   for (const auto fault : {Fault::lost_reply, Fault::lost_request}) {
     for (const auto calls : {asks, releases}) {
@@ -113,8 +113,8 @@ TEST_P(LostReply, IsNoObstacleForTheSameClient) {
   }
 }
 
-// The answers to all releases are lost for a while; that is no reason to wait in a destructor for
-// longer than its deadline, nor to forget what is owed.
+// The answers to all releases are lost for a while. A destructor still waits no longer than its
+// deadline, and what is owed is not forgotten.
 TEST_P(LostReply, OfReleasesIsADebtThatIsPaid) {
   FaultyClient alice(world.url(), {.release_deadline = 200ms});
   alice.inject({.fault = Fault::lost_request, .calls = releases, .count = for_good});

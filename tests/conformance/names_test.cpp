@@ -1,4 +1,4 @@
-// Goal: a name is any 1 to 512 bytes, and two different ones never meet.
+// Goal: a name is any 1 to 512 bytes, and two different names never meet.
 
 #include <set>
 #include <vector>
@@ -13,7 +13,7 @@ using namespace support;
 
 class Names : public Conformance {
  protected:
-  // All of them are held at once, by one client, and seen by another, byte for byte.
+  // One client holds all of them at once, and another sees them, byte for byte.
   void expect_apart(const std::vector<std::string>& names) {
     std::vector<Lease> leases;
     for (const auto& each : names) {

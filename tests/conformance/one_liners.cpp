@@ -1,6 +1,6 @@
-// Every one-line wait of a coroutine, as its users write it: compilers have bugs in temporaries of
-// co_await expressions. A program of its own, because ./dev twin builds and runs it with Clang too.
-// Ends with 0 if each got its lease.
+// Every one-line wait of a coroutine, as users write it, because compilers have bugs in temporaries
+// of co_await expressions. A separate program, because ./dev twin builds and runs it with Clang
+// too. Exits with 0 if each got its lease.
 #include <holdfast/holdfast.hpp>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Goal: every option has bounds; what lies outside is refused by the first acquire, in words, and
-// the store is not touched.
+// Goal: every option has bounds. The first acquire refuses a value outside them, in words, and does
+// not touch the store.
 
 #include <limits>
 
@@ -38,7 +38,7 @@ TEST_P(Options, Ttl) {
   refuses({.ttl = forever});
   refuses({.ttl = world.traits().ttl_min - 1ms});
   refuses({.ttl = world.traits().ttl_max + 1ms});
-  // It may be over before the answer to it is here, so this one is tried more than once.
+  // A lease this short may end before its answer is here, so this is tried more than once.
   const auto least_ttl = alice.store().lock(name, {.ttl = world.traits().ttl_min});
   EXPECT_TRUE(eventually([&] {
     const auto lease = least_ttl.acquire();

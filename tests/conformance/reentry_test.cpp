@@ -1,5 +1,5 @@
-// Goal: who is in may come in again, and only who is: a thread by lock() and with_lock(), a handle
-// by its Owner. Nobody waits for itself, and nobody is let in on the strength of a lease that has
+// Goal: a holder may enter again, and only a holder: a thread by lock() and with_lock(), a handle
+// by its Owner. Nobody waits for itself, and nobody gets in on the strength of a lease that has
 // ended.
 
 #include <atomic>
@@ -77,7 +77,7 @@ TEST_P(Reentry, AHandleDoesNotEnterByThread) {
   EXPECT_FALSE(lock.try_lock());
 }
 
-// Two locks of one name are one, also when two threads make them at the same moment.
+// Two locks of one name are one, even if two threads make them at the same moment.
 TEST_P(Reentry, OfLocksThatWereMadeAtOnce) {
   const auto alice = world.client();
   for (int round = 0; round < scaled(300); ++round) {
@@ -109,7 +109,7 @@ TEST_P(Reentry, WithLockNestsAndKeepsItsToken) {
       lock.unlock();
       return 2;
     });
-    EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // Not let go by the inner one.
+    EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // Still held by the outer.
     EXPECT_TRUE(outer.valid());
     return inner.value();
   });
@@ -134,7 +134,7 @@ TEST_P(Reentry, OfHandlesIsByOwner) {
   EXPECT_FALSE(first->valid());
   EXPECT_TRUE(second->valid());
   EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
-  EXPECT_TRUE(succeeded(first->release()));  // Twice is once: the other is still in.
+  EXPECT_TRUE(succeeded(first->release()));  // No effect: the other is still in.
   EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));
   EXPECT_TRUE(succeeded(second->release()));
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
@@ -172,9 +172,9 @@ TEST_P(Reentry, AfterALossIsRefused) {
   }();
   EXPECT_EQ(code, Errc::lost);
   lock.unlock();
-  lock.lock();  // All let go of: this is a new one.
+  lock.lock();  // All were let go, so this is a new one.
   lock.unlock();
-  EXPECT_TRUE(world.nothing_left_but("a mark", name));  // Of the one that was lost.
+  EXPECT_TRUE(world.nothing_left_but("a mark", name));  // Of the lost one.
 }
 
 TEST_P(Reentry, OfAHandleAfterALossIsRefused) {

@@ -1,4 +1,4 @@
-// Goal: revoking tells the holder, and the next comes in when it has let go; with `now` at once.
+// Goal: revoking tells the holder; the next gets in when the holder has let go, with `now` at once.
 
 #include <atomic>
 #include <thread>
@@ -25,14 +25,14 @@ TEST_P(Revoke, TellsTheHolder) {
   ASSERT_TRUE(succeeded(lease));
   const auto lost = lease->lost();
   ASSERT_TRUE(succeeded(bob.revoke(name)));
-  jump(world.renewal_due());  // Where no message tells it, the next renewal does.
+  jump(world.renewal_due());  // If no message tells it, the next renewal does.
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(lease->valid());
   EXPECT_TRUE(failed(lease->release(), Errc::lost));
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
 }
 
-// Who waits is granted by the message of the holder's letting go, not before.
+// The waiter is granted by the message about the holder's release, and not before.
 TEST_P(Revoke, LetsTheNextInWhenTheHolderHasLetGo) {
   auto lease = std::make_optional(alice.lock(name).acquire().value());
   std::atomic<bool> told = false;
@@ -61,7 +61,7 @@ TEST_P(Revoke, NowGrantsAtOnce) {
   const auto next = bob.lock(name).try_acquire();
   ASSERT_TRUE(succeeded(next));
   EXPECT_TRUE(world.renewed(*next, bob));
-  EXPECT_TRUE(eventually([&] { return !lease->valid(); }));  // By a message, or a renewal's answer.
+  EXPECT_TRUE(eventually([&] { return !lease->valid(); }));  // By a message or a renewal.
   EXPECT_TRUE(failed(lease->release(), Errc::lost));
   EXPECT_TRUE(world.renewed(*next, bob));
 }

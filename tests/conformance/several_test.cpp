@@ -1,4 +1,4 @@
-// Goal: acquire_all takes all or none, in one order of names, so that nobody waits in a circle.
+// Goal: acquire_all takes all or none, in one order of names, so that no waiters form a circle.
 
 #include <array>
 #include <atomic>

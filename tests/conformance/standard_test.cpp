@@ -1,4 +1,4 @@
-// Goal: the shapes that people know. The standard wrappers, with_lock and locked work as they read.
+// Goal: the familiar shapes. The standard wrappers, with_lock and locked work as they read.
 
 #include <atomic>
 #include <mutex>
@@ -24,7 +24,7 @@ class Standard : public Conformance {
     const auto lease = bob.lock(which).try_acquire();
     return !lease && lease.error().errc() == Errc::busy;
   }
-  // False by its deadline. Where the machine stood still meanwhile, the store was silent: again.
+  // False by its deadline. Tries again if the machine stalled and the store was silent.
   template <class Attempt>
   static bool refused(Attempt attempt) {
     bool owns = true;

@@ -1,5 +1,5 @@
-// Goal: in the order of the grants of one name, tokens strictly grow, whatever ended the one
-// before.
+// Goal: the tokens of one name strictly increase in the order of its grants, however the previous
+// one ended.
 
 #include <functional>
 #include <mutex>
@@ -42,13 +42,13 @@ TEST_P(Tokens, GrowOverReleases) {
   }
 }
 
-// Written down inside, so the list is in the order of the grants.
+// Written while inside, so the list is in the order of the grants.
 TEST_P(Tokens, GrowOverHandoversInAndBetweenClients) {
   HOLDFAST_NEEDS(tokens);
   const int rounds = scaled(300);
   const Store clients[] = {world.client(), world.client()};
   std::vector<Token> seen;
-  std::mutex mutex;  // The lock is one already, but through the store, where C++ does not see it.
+  std::mutex mutex;  // For C++, which does not see the lock in the store.
   const auto crowd = [&] {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 6; ++thread) {
@@ -134,8 +134,7 @@ TEST_P(Tokens, GrowOverARestartOfTheStore) {
   }
 }
 
-// A holder that lives on over the restart goes on holding, where the store is more than its
-// clients.
+// A holder that survives the restart still holds, if its store is more than its clients.
 TEST_P(Tokens, AreKeptByAHolderOverARestart) {
   HOLDFAST_NEEDS(durable);
   const auto alice = world.client({}, world.session(60s));  // longer than any restart takes

@@ -1,4 +1,4 @@
-// Goal: who waits is woken, in the order of coming, and not by asking again and again.
+// Goal: a waiter is woken, in its turn, and does not have to ask again and again.
 
 #include <array>
 #include <atomic>
@@ -22,7 +22,7 @@ using namespace support;
 class Waiting : public Conformance {};
 HOLDFAST_ON_EVERY_STORE(Waiting);
 
-// With a ttl of twenty minutes a waiter asks again after ten: what comes sooner was a message.
+// With a ttl of twenty minutes a waiter asks again after ten, so anything sooner was a message.
 TEST_P(Waiting, IsEndedByTheReleaseOfAnotherClient) {
   HOLDFAST_NEEDS(notifies);
   const auto alice = world.client();
@@ -57,7 +57,7 @@ TEST_P(Waiting, IsEndedByTheReleaseOfAnotherProcess) {
   }
 }
 
-// Also where the store grants for a short time until it is asked.
+// Also if the store grants a short lease until the waiter asks.
 TEST_P(Waiting, EndsWithALeaseThatLasts) {
   const auto alice = world.client({}, "handover=off");
   const auto bob = world.client({}, "handover=off");
@@ -77,7 +77,7 @@ TEST_P(Waiting, EndsWithALeaseThatLasts) {
   EXPECT_TRUE(world.renewed(*lease, bob));
 }
 
-// Three processes pass it round: each release grants the next in the store, with one message each.
+// Three clients pass it round: each release grants the next in the store, with one message each.
 TEST_P(Waiting, CostsTheStoreAFewCallsAHandover) {
   HOLDFAST_NEEDS(notifies);
   HOLDFAST_NEEDS(queues);
@@ -109,11 +109,11 @@ TEST_P(Waiting, SurvivesLostMessages) {
       [&] { granted = alice.store().lock(name, {.ttl = 15s}).acquire().has_value(); });
   ASSERT_TRUE(eventually([&] { return waiting(bob, name) == 1 || !world.traits().queues; }));
   ASSERT_TRUE(succeeded(held->release()));
-  jump(10s);  // More than half of its ttl ± 25 %: it asks again.
+  jump(10s);  // More than half of its ttl ± 25 %, so it asks again.
   EXPECT_TRUE(eventually([&] { return granted.load(); }));
 }
 
-// A store that knows that it missed messages says so once, and nobody has to wait for the next ask.
+// A store that knows that it missed messages says so once, and nobody waits for the next ask.
 TEST_P(Waiting, AsksAgainEverywhereWhereMessagesWereMissed) {
   HOLDFAST_NEEDS(notifies);
   FaultyClient alice(world.url());
@@ -129,7 +129,7 @@ TEST_P(Waiting, AsksAgainEverywhereWhereMessagesWereMissed) {
     });
   for (const auto& each : names) {
     ASSERT_TRUE(eventually([&] { return waiting(bob, each) == 1 || !world.traits().queues; }));
-    // Answered when the ask of the one in line is, so that no release becomes its answer.
+    // Answered after the ask of the waiter in line, so that no release becomes its answer.
     ASSERT_TRUE(failed(alice.store().lock(each).try_acquire(), Errc::busy));
   }
   alice.lose_hints(true);
@@ -140,8 +140,8 @@ TEST_P(Waiting, AsksAgainEverywhereWhereMessagesWereMissed) {
   EXPECT_GE(alice.seen(asks), asked + 3);
 }
 
-// The first in line reads its own grant, and saves a hop; the others sleep, so that a message does
-// not wake them all.
+// The first in line reads its own grant, which saves a hop. The others sleep, so that a message
+// does not wake them all.
 TEST_P(Waiting, OneThreadReadsTheMessages) {
   HOLDFAST_NEEDS(notifies);
   HOLDFAST_NEEDS(queues);
@@ -180,8 +180,8 @@ TEST_P(Waiting, IsServedInOrderOfComing) {
   const auto alice = world.client({}, "handover=off");
   auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
-  std::vector<int> order;  // written by whoever holds the lock
-  std::mutex mutex;        // which is one already, but through the store, unseen by C++
+  std::vector<int> order;  // written by the lock's holder
+  std::mutex mutex;        // for C++, which does not see the lock in the store
   std::vector<std::jthread> waiters;
   for (int waiter = 0; waiter < 6; ++waiter) {
     waiters.emplace_back([&, waiter, client = world.client({}, "handover=off")] {
@@ -220,8 +220,8 @@ TEST_P(Waiting, OfProcessesIsServedInOrderOfComing) {
   }
 }
 
-// One client holds it and eight more of its threads want it, all of them after another client came
-// to stand in line. Tells how many of them enter before that one.
+// One client holds it, and eight more of its threads want it, all after another client joined the
+// line. Returns how many of them enter before that client.
 int overtakes(const World& world, const std::string& name, std::string_view handover) {
   const auto greedy = world.client({}, handover);
   const auto modest = world.client({}, handover);
@@ -265,7 +265,7 @@ TEST_P(Waiting, IsOvertakenByOneProcessWithinTheBoundOnly) {
     EXPECT_LE(overtakes(world, name, ""), static_cast<int>(world.traits().handovers));
 }
 
-// Dead waiters do not hold up the line for longer than they could have held the lock.
+// Dead waiters hold up the line no longer than they could have held the lock.
 TEST_P(Waiting, SkipsTheDead) {
   HOLDFAST_NEEDS(processes);
   const auto alice = world.client();
@@ -291,7 +291,7 @@ TEST_P(Waiting, SkipsTheDead) {
   EXPECT_EQ(survivor.ask("valid " + name), "yes");
 }
 
-// A store that keeps no line and sends nothing is asked again, at the pace that the user chose.
+// Without a line and messages, a waiter asks again at the pace that the user chose.
 TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
   const auto bob = world.client();
   std::atomic<int> asked = 0;
@@ -315,7 +315,7 @@ TEST_P(Waiting, WithoutMessagesAsksAgainAtTheChosenPace) {
   EXPECT_GT(asked, 0);
 }
 
-// It is called with no mutex held, so it may do what any code of a user may: here, end the wait.
+// It is called with no mutex held, so it may do what any user code may: here it ends the wait.
 TEST_P(Waiting, TheChosenPaceMayEndItsOwnWait) {
   const auto bob = world.client();
   const auto held = bob.lock(name).acquire();
@@ -343,7 +343,7 @@ TEST_P(Waiting, AnUnfairAskMayBeGrantedBeforeOthers) {
 class WaitingClock : public Waiting {};
 HOLDFAST_ON_EVERY_STORE(WaitingClock);
 
-// A waiter outlasts its own patience as long as the store answers; it goes on waiting.
+// A waiter outlasts its patience as long as the store answers, and goes on waiting.
 TEST_P(WaitingClock, LastsLongerThanPatienceWhereTheStoreAnswers) {
   const auto alice = world.client({.patience = 3s});
   const auto bob = world.client();

@@ -27,8 +27,8 @@ thread_local bool spared = false;
 std::atomic<long> until_failure_of_others = 0;
 std::atomic<bool> failed = false;
 
-// Whoever it was that the standard library allocates for; and not what gRPC instantiates in our
-// modules and calls there.
+// Allocations of our code, also those made through the standard library; but not what gRPC
+// instantiates in our modules and calls there.
 bool is_ours(const void* caller) noexcept {
   void* frames[64];
   void** const end = frames + backtrace(frames, std::size(frames));

@@ -3,7 +3,7 @@
 //   acquire NAME [OPTION…]     held TOKEN | error CODE REASON (options: see support/peer.hpp)
 //   release NAME               released | error CODE REASON
 //   valid NAME, lost NAME      yes | no
-//   left NAME                  how many milliseconds it is valid for
+//   left NAME                  for how many milliseconds it is still valid
 //   listed NAME                how many hold it or wait for it
 //   renewed                    how many renewals so far
 //   debts                      how many releases and withdrawals are not confirmed yet
@@ -13,23 +13,23 @@
 //                              INTRUDERS LOSSES TROUBLES, counted until there is a file `enough`
 //                              in the folder: acquires, stays in a Journal for a while, releases,
 //                              and goes on after every loss
-//   crowd NAME COUNT [OPTION…] ok: that many coroutines wait for it, and give it back at once
-//   served                     how many of those had it
-//   beside COMMAND             what COMMAND answers, when it has ended; others may come meanwhile
-//   exit, quick_exit           ends with all that is held
+//   crowd NAME COUNT [OPTION…] ok: that many coroutines wait for it, and release it at once
+//   served                     how many of those have had it
+//   beside COMMAND             the answer to COMMAND when it ends; others may come meanwhile
+//   exit, quick_exit           ends while it still holds everything
 //
-//   jump MS                    its boot and wall clock go ahead, as after a suspend
-//   wall_clock MS              the wall clock goes this much ahead (or behind)
+//   jump MS                    moves its boot and wall clock ahead, as after a suspend
+//   wall_clock MS              sets the wall clock this much ahead (or behind)
 //   wild_clock                 … by another hour at each millisecond, from now on
 //   descriptors N, no_descriptors, no_threads
 //                              limits of this process
 //   starve NTH NAME [OPTION…]  acquires while the nth allocation fails: held TOKEN | bad_alloc |
 //                              error CODE REASON; and `unharmed` if there were fewer
 //   starve_others NTH          ok: the nth allocation of all threads but this one will fail
-//   starved                    yes | no: it did
+//   starved                    yes | no: it has failed
 //
-// The store is opened by the first command that needs it. At the end of its input the process
-// releases what it holds and ends.
+// The first command that needs the store opens it. At the end of the input the process releases
+// what it holds, and ends.
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -203,7 +203,7 @@ class Client {
   }
 
   std::string beside(Words& words) {
-    store();  // Opened here, because two threads must not.
+    store();  // Opened here, because two threads must not open it.
     std::string command;
     std::getline(words, command);
     beside_ = std::jthread([this, command] { say(obey(command)); });
@@ -248,7 +248,7 @@ class Client {
   std::map<std::string, Lease> leases_;
   std::atomic<int> served_{0};
   std::jthread wild_;
-  std::mutex mutex_;  // of the output
+  std::mutex mutex_;  // for the output
   std::jthread beside_;
 };
 
@@ -302,7 +302,7 @@ const std::map<std::string, Client::Command>& Client::commands() {
 
 int main(int count, char** arguments) {
   if (count != 2) return 64;
-  // Static, so that exit() ends leases after the library's own globals were made, and before.
+  // static: exit() ends its leases after the library's later globals, and before its earlier ones.
   static holdfast::support::Client client(arguments[1]);
   for (std::string line; std::getline(std::cin, line);) client.say(client.obey(line));
 }
