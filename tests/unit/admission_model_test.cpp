@@ -1,6 +1,6 @@
 // Goal: whatever happens, never too many are let in, no number comes twice, and nobody is
-// overtaken. Method: random steps on the line of one name, replayed by seed, and the rules checked
-// after each.
+// overtaken. Method: random steps on the line of one name, replayed by seed; each step is checked
+// against the rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Model {
     order();
   }
 
-  // First come first served: whoever was granted came before all who still wait.
+  // First come, first served: every granted claim came before all that still wait.
   void order() {
     std::vector<Place> waiting;
     for (const auto& entry : line_.entries())

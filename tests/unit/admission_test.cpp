@@ -1,5 +1,5 @@
-// Goal: the line before one name lets in the right ones, in order, and never too many.
-// Method: each rule by hand, on a clock that the test turns.
+// Goal: the line of one name lets in the right ones, in order, and never too many.
+// Method: each rule by hand, on a clock that the test moves.
 #include "core/admission.hpp"
 
 #include <gtest/gtest.h>
@@ -101,7 +101,7 @@ TEST_F(Line, TheHeadIsToldWhenEnoughHoldersWillHaveExpired) {
   pass(1s);
   ask(shared(2, 4));
   pass(1s);
-  EXPECT_EQ(ask(shared(3, 6)).ttl, 8s);  // the first one's 4 and the 2 that are free
+  EXPECT_EQ(ask(shared(3, 6)).ttl, 8s);  // the first one's 4, and the 2 that are free
   EXPECT_EQ(release(3).said, Said::yes);
   EXPECT_EQ(ask(shared(4, 10)).ttl, 9s);  // both
 }
@@ -113,11 +113,11 @@ TEST_F(Line, AskingAgainIsTheSameAsk) {
   EXPECT_EQ(again.said, Said::yes);
   EXPECT_EQ(again.number, 1u);
   pass(6s);
-  EXPECT_EQ(ask(mutex(2)).said, Said::queued);  // the ttl had started anew
+  EXPECT_EQ(ask(mutex(2)).said, Said::queued);  // the ttl had started again
   EXPECT_EQ(ask(mutex(2)).said, Said::queued);
   EXPECT_EQ(line.entries().size(), 2u);
   release(1);
-  EXPECT_EQ(ask(mutex(2)).number, 2u);  // the notice got lost; the ask answers what became of it
+  EXPECT_EQ(ask(mutex(2)).number, 2u);  // the notice got lost; the ask tells what happened
 }
 
 TEST_F(Line, AnyAskGrantsWhoeverIsFirst) {
@@ -170,7 +170,7 @@ TEST_F(Line, ADowngradeLetsOthersIn) {
   EXPECT_EQ(renew(1, 10s, 1).said, Said::yes);
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(notices[0].claim, id(2));
-  EXPECT_EQ(renew(1, 10s, 10).said, Said::no);  // and never up again
+  EXPECT_EQ(renew(1, 10s, 10).said, Said::no);  // and it never goes up again
 }
 
 TEST_F(Line, RenewalNeverCreates) {

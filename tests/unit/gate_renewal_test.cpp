@@ -1,4 +1,4 @@
-// How long a lease counts that is renewed late, or was granted for a short time.
+// How long a lease counts if it is renewed late, or was granted for a short time.
 #include <gtest/gtest.h>
 
 #include "gate_world.hpp"
@@ -18,7 +18,7 @@ class GateRenewal : public ::testing::Test {
   World world{7};
 };
 
-// Counted from when it was sent, like any other.
+// It counts from when it was sent, like any other.
 TEST_F(GateRenewal, ARenewalThatTakesHalfOfTheTtlCounts) {
   auto& client = want(0);
   world.run(Millis(10));
@@ -29,7 +29,7 @@ TEST_F(GateRenewal, ARenewalThatTakesHalfOfTheTtlCounts) {
   EXPECT_TRUE(client.hold->valid(world.now(), Nanos(0)));
 }
 
-// A store that cannot know whether its message was heard grants for a short time.
+// A store that cannot know whether its message was heard grants only for a short time.
 TEST_F(GateRenewal, AGrantThatIsShorterThanTheWishIsConfirmedAtOnce) {
   auto& first = want(0);
   world.run(Millis(5));

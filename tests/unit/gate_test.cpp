@@ -1,5 +1,5 @@
-// The gate's single decisions, one at a time, on virtual time. What they are worth together under
-// faults the laboratory finds out.
+// The gate's decisions, one at a time, on virtual time. The laboratory tests how they work together
+// under faults.
 #include <gtest/gtest.h>
 
 #include "gate_world.hpp"
@@ -163,7 +163,7 @@ TEST_F(GateTest, AnUnansweredAskIsAskedAgainWithTheSameId) {
   EXPECT_EQ(client.hold->token.value, 1024U) << "the store saw one claim, not two";
 }
 
-// An ask that one waiter's deadline cut short says nothing to the next one about the store.
+// An ask that one waiter's deadline cut short tells the next waiter nothing about the store.
 TEST_F(GateTest, ATrierDoesNotPayForTheHasteOfAnother) {
   world.faults.lost_requests = 100;
   auto& hasty = want(0, exclusive(), Millis(20));
@@ -176,7 +176,7 @@ TEST_F(GateTest, ATrierDoesNotPayForTheHasteOfAnother) {
   EXPECT_EQ(world.asks, 2U);
 }
 
-// Its ttl would end a claim that has one. That of a session lives until it is dropped.
+// A claim with a ttl ends by it. A session's claim lives until it is dropped.
 TEST_F(GateTest, ADebtToASessionIsNotForgivenByTime) {
   world.terms.traits.validity = Validity::session;
   auto& client = want(0);
@@ -191,7 +191,7 @@ TEST_F(GateTest, ADebtToASessionIsNotForgivenByTime) {
   EXPECT_EQ(process(0).debts(), 0U);
 }
 
-// A server that stood still may do it long after its ttl, so the withdrawal is still owed then.
+// A server that stalled may apply it long after its ttl, so the withdrawal is still owed then.
 TEST_F(GateTest, ADoubtfulDebtIsNotForgivenByItsTtl) {
   world.faults.lost_replies = 100;
   auto& client = want(0, exclusive(), Millis(600));
@@ -230,7 +230,7 @@ TEST_F(GateTest, ASessionInDoubtIsARiskOnceAndProvenASafetyOnce) {
   EXPECT_TRUE(client.hold->valid(world.now(), Nanos(0)));
 }
 
-// Nothing renews a session's claim but the session; its validity is that of the last proof.
+// Only the session renews a session's claim, which is valid for as long as the last proof.
 TEST_F(GateTest, ASessionsClaimEndsWithTheLastProof) {
   world.terms.traits.validity = Validity::session;
   world.terms.session_end = 0;
@@ -250,7 +250,7 @@ TEST_F(GateTest, ASessionsClaimEndsWithTheLastProof) {
   EXPECT_EQ(world.asks, asked);
 }
 
-// Granted by a message that was lost, and revoked before it was heard of: nobody else lets it go.
+// Granted by a message that was lost, and revoked before the client knew: nobody else drops it.
 TEST_F(GateTest, WhatWasRevokedBeforeItWasHeardOfIsLetGo) {
   auto& first = want(0);
   pass(Millis(5));
@@ -267,7 +267,7 @@ TEST_F(GateTest, WhatWasRevokedBeforeItWasHeardOfIsLetGo) {
   EXPECT_TRUE(world.store.entries().empty());
 }
 
-// A message of a grant that has ended since: the claim stands in line again, and keeps its place.
+// A message about a grant that has ended since: the claim waits in line again, at its old place.
 TEST_F(GateTest, AMessageOlderThanTheLastAnswerGrantsNothing) {
   auto& first = want(0);
   pass(Millis(5));

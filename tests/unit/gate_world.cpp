@@ -154,8 +154,8 @@ void Process::start(Claim& claim, Claim::Order what) {
   }
 }
 
-// The request may be lost or come late (within the ttl, for which a withdrawal leaves its mark),
-// the reply may be lost; at the deadline the outcome is unknown.
+// A request may be lost or late (within the ttl, for which a withdrawal leaves its mark), a reply
+// may be lost; at the deadline the outcome is unknown.
 void Process::call(Claim& claim, std::function<Answer()> at_store,
                    std::function<void(const Answer&)> answered) {
   auto open = std::make_shared<bool>(true);

@@ -55,7 +55,7 @@ class Process final : public Gate {
   void cancel(Client& client);
   Released give_back(Hold& hold);
   void told(const Notice& notice, std::int64_t store_us);
-  bool cut_off = false;  // nothing reaches the store, nothing comes back
+  bool cut_off = false;  // nothing reaches the store, and nothing comes back
 
   template <class Event>
   void step(Event&& event);
@@ -87,7 +87,7 @@ class World {
     events_.emplace(std::pair(when, ++order_), std::move(event));
   }
   void after(Nanos delay, std::function<void()> event) { at(now_ + delay, std::move(event)); }
-  // Runs until nothing is left to happen, or the limit; false: the limit was reached.
+  // Runs until nothing is left to happen, or until the limit; false: it reached the limit.
   bool run(Nanos limit);
   void deliver(const Notices& notices);
   Process& process(std::size_t index) { return *processes_[index]; }
@@ -98,7 +98,7 @@ class World {
   Faults faults;
   Admission store;
   Terms terms;
-  Nanos slow{0};  // each way takes so much longer
+  Nanos slow{0};  // added to each way
   std::uint64_t asks = 0;
   std::uint64_t drops = 0;
 
@@ -109,7 +109,7 @@ class World {
   std::vector<std::unique_ptr<Process>> processes_;
 };
 
-// A wish for the whole, or for one of many.
+// A wish for all of the lock, or for a share.
 std::shared_ptr<Wish> exclusive(Millis ttl = Millis(6'000));
 std::shared_ptr<Wish> reading(Millis ttl = Millis(6'000));
 

@@ -1,4 +1,4 @@
-// Goal: no wake-up is lost, whichever way a thread sleeps, and none rings for ever.
+// Goal: no wake-up is lost, whichever way a thread sleeps, and none stays signalled for ever.
 #include <gtest/gtest.h>
 #include <poll.h>
 

@@ -1,7 +1,7 @@
-// Goal: the reader makes the same replies of a stream however the network cuts it, and no server,
-// however hostile, gets more than an end of the connection out of it.
-// Method: every stream is read whole, byte by byte and cut in two at every point. Sizes are looked
-// at through the room that the reader offers; what is slow by design would not end in time.
+// Goal: the reader parses the same replies from a stream however the network cuts it, and no
+// server, however hostile, achieves more than the end of its connection.
+// Method: every stream is read whole, byte by byte, and cut in two at every point. The room that
+// the reader offers shows what it allocates; what is slow by design would not end in time.
 #include "stores/redis/reply.hpp"
 
 #include <gtest/gtest.h>
@@ -122,7 +122,7 @@ TEST(RedisReply, TextsOutliveTheGrowthOfTheBuffer) {
   const std::string half(30'000, 'h');
   const std::string item = "$30000\r\n" + half + "\r\n";
   Hearing hearing;
-  constexpr int rounds = 3;  // each reply lies in front of the next
+  constexpr int rounds = 3;  // each reply is in the buffer before the next
   for (int round = 0; round < rounds; ++round) {
     hearing.hear("+first\r\n*2\r\n*2\r\n+inner\r\n" + item.substr(0, 100));
     for (std::size_t at = 100; at < item.size(); at += 777) hearing.hear(item.substr(at, 777));

@@ -1,4 +1,4 @@
-// The small pure parts: URLs, escaping, delays, validity, the wish of a name pattern.
+// The small pure parts: URLs, escaping, delays, validity, and the wish of a name pattern.
 #include <gtest/gtest.h>
 
 #include "core/text.hpp"
@@ -85,7 +85,7 @@ TEST(NextDelay, Policies) {
 TEST(Validity, ErrsOnTheShortSide) {
   const BootTime sent(seconds(100));
   EXPECT_EQ(end_of(sent, Millis(3000), Millis(1)), sent + Millis(2969));
-  // A message is counted by the store's own stamps, and never from later than now.
+  // The validity of a message counts by the store's own stamps, and never from later than now.
   EXPECT_EQ(end_of_handed(sent, seconds(10), sent + seconds(50), Millis(3000), Millis(1)),
             sent + Millis(9900) + Millis(2969));
   EXPECT_EQ(end_of_handed(sent, seconds(10), sent + seconds(9), Millis(3000), Millis(1)),
