@@ -1,5 +1,5 @@
-// Goal: each checker finds what it is for, by its name, and is silent about a run that keeps its
-// promises. Method: histories made by hand.
+// Goal: each checker finds what it is for, under its own name, and is silent about a run that keeps
+// its promises. Method: histories made by hand.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -18,7 +18,7 @@ Expectation promised() {
   return expected;
 }
 
-// The names of those that found something, without doubles.
+// The names of the checkers that found something, without duplicates.
 std::string found_by(const Tale& tale, const Expectation& expected = promised()) {
   std::set<std::string_view> names;
   for (const Violation& violation : check(tale.history(), expected)) {
@@ -33,7 +33,7 @@ bool finds(Checker checker, const Tale& tale, const Expectation& expected = prom
   return found_by(tale, expected).find(to_string(checker)) != std::string::npos;
 }
 
-// Process 0 holds it from 1 to 100 ms and gives it back.
+// Process 0 holds the lock from 1 to 100 ms and releases it.
 Tale held_once() {
   Tale tale;
   tale.ask(0, 1, 0)
@@ -119,7 +119,7 @@ TEST(Checkers, OneOwnerEntersAgainAndNobodyElse) {
 }
 
 TEST(Checkers, BeliefFindsTwoThatBelieve) {
-  // By its own word the lease was over at 500; its process saw valid() true at 510 all the same.
+  // By its own word the lease ended at 500, but its process saw valid() true at 510.
   Tale tale;
   tale.ask(0, 1, 0).granted(2, 1, turns, 500);
   tale.ask(0, 2, 1).granted(505, 2, 2 * turns, 900);
@@ -191,7 +191,7 @@ TEST(Checkers, FencingJudgesTheUnfencedResourceOnlyIfAsked) {
   EXPECT_EQ(found_by(tale, strict), "fencing");
 }
 
-// A lease that its holder never gives back; the store ends it at 3001 ms.
+// A lease that its holder never releases; the store ends it at 3001 ms.
 Tale never_released(std::int64_t told) {
   Tale tale;
   tale.ask(0, 1, 0).store(1, What::store_granted, 1, 0, 1, 3001).granted(2, 1, turns, 2800);
@@ -289,7 +289,7 @@ TEST(Checkers, FairnessAllowsWhoeverIsFirstWhenTheOthersLeft) {
   EXPECT_EQ(found_by(tale.ended(5, 2, 1, "released")), "");
 }
 
-// A process that serves its own line, so many times, each holding that long.
+// A process that serves its own line this many times and holds this long each time.
 Tale serves_itself(std::uint64_t times, std::int64_t microseconds) {
   Tale tale;
   History history;

@@ -1,5 +1,5 @@
-// Goal: a seed tells the same story every time. Method: 200 of them twice, the second time in
-// another order and after other stories; all that happened is in the hash.
+// Goal: a seed tells the same story every time. Method: 200 seeds twice, the second time in another
+// order and after other stories; the hash covers everything that happened.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,8 +19,8 @@ TEST(Determinism, ASeedTellsTheSameStoryTwice) {
 
 TEST(Determinism, SeedsDiffer) { EXPECT_NE(play(plan_of(1)).hash, play(plan_of(2)).hash); }
 
-// What is recorded of the wire changes nothing else. Beliefs are looked at whenever something is
-// told, so they are told earlier.
+// Recording the wire changes nothing else. But beliefs are checked whenever anything is recorded,
+// so they appear earlier.
 TEST(Determinism, RecordingTheWireChangesNothing) {
   const auto essence = [](const History& history) {
     History kept;

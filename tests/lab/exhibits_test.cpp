@@ -1,5 +1,5 @@
-// Goal: every exhibit shows what it says: those that must break do, those that mend do not, by a
-// verdict that is computed from what happened; and each can be drawn.
+// Goal: every exhibit shows what it says: those that must break do, those with the cure do not, by
+// a verdict computed from what happened; and each can be drawn.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -141,7 +141,7 @@ TEST(Exhibition, CountsWhatWaitingCosts) {
   };
   EXPECT_GT(commands("herd-polling"), commands("herd-notification"));
   EXPECT_GT(commands("herd-notification"), commands("herd-handover"));
-  EXPECT_EQ(commands("herd-handover"), 10U);  // two a process, whoever waits
+  EXPECT_EQ(commands("herd-handover"), 10U);  // two per process, whichever waits
 }
 
 // ── the verdict itself ──────────────────────────────────────────────────────────────────────────

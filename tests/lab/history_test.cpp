@@ -1,5 +1,5 @@
-// Goal: a history is the same after it was written and read, every field of it counts, and input
-// that makes no sense is named. Method: histories made by hand.
+// Goal: a history is the same after writing and reading it, every field counts, and an error names
+// input that makes no sense. Method: histories made by hand.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,5 +1,5 @@
-// Goal: the laboratory is not blind. Set-ups that are known to break must be seen to break, and the
-// same plans with what mends them must not. Method: one list of seeds, two stores.
+// Goal: the laboratory is not blind. Setups that are known to break must be seen to break, and the
+// same plans with the cure must not. Method: one list of seeds, two stores.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ bool complains(const Story& story, Checker checker) {
                              [&](const Violation& found) { return found.checker == checker; });
 }
 
-// Two at once, in so many of the seeds, judged as if the store had promised that there are not.
+// How many seeds show two holders at once, judged as if the store had promised there are none.
 int doubles(Shape shape, Memory memory, bool guard) {
   int count = 0;
   for (std::uint64_t seed = 1; seed <= plans; ++seed) {
@@ -46,7 +46,7 @@ TEST(KnownBad, ANodeThatLosesTheLastSecond) {
   EXPECT_EQ(doubles(Shape::single, Memory::tail_lost, true), 0) << "with the guard";
 }
 
-// The lock is in order, and yet an old holder writes after a new one: it stood still in between.
+// The lock is in order, yet an old holder, which stood still in between, writes after a new one.
 TEST(KnownBad, UnfencedWritesUnderPauses) {
   int stale = 0;
   for (std::uint64_t seed = 1; seed <= plans; ++seed) {

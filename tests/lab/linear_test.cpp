@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Operation::Kind;
 
-// Called, returned (0: never), and of which lease.
+// When it was called and returned (0: never), and for which lease.
 Operation acquire(std::int64_t called, std::int64_t returned, std::uint64_t lease,
                   std::uint64_t token = 0, std::uint64_t owner = 0, std::uint32_t weight = 1) {
   return {Kind::acquire, called, returned ? returned : not_yet, lease, owner, token, weight};
@@ -26,9 +26,9 @@ TEST(Linear, AnEmptyHistoryIs) { EXPECT_EQ(linear({}, Model::owner_aware_mutex),
 TEST(Linear, OwnerAwareMutex) {
   const Model model = Model::owner_aware_mutex;
   EXPECT_EQ(linear({acquire(0, 1, 1), release(2, 3, 1), acquire(0, 4, 2)}, model), Verdict::linear);
-  // The second returned before the first let go.
+  // The second returned before the first released.
   EXPECT_EQ(linear({acquire(0, 1, 1), acquire(0, 2, 2), release(3, 4, 1)}, model), Verdict::broken);
-  // It let go twice.
+  // It released twice.
   EXPECT_EQ(linear({acquire(0, 1, 1), release(2, 3, 1), release(4, 5, 1)}, model), Verdict::broken);
   // Calls that overlap may have happened in either order.
   EXPECT_EQ(
@@ -55,12 +55,12 @@ TEST(Linear, ReentrantMutex) {
                                      release(4, 5, 2), release(6, 7, 1)};
   EXPECT_EQ(linear(twice, Model::reentrant_mutex), Verdict::linear);
   EXPECT_EQ(linear(twice, Model::owner_aware_mutex), Verdict::broken);
-  // Another came in after the first of two releases.
+  // Another got in after the first of two releases.
   EXPECT_EQ(linear({acquire(0, 1, 1, 0, 7), acquire(2, 3, 2, 0, 7), release(4, 5, 2),
                     acquire(5, 6, 3, 0, 8), release(7, 8, 1)},
                    Model::reentrant_mutex),
             Verdict::broken);
-  // Without an owner nobody enters again.
+  // Without an owner nobody can enter again.
   EXPECT_EQ(linear({acquire(0, 1, 1), acquire(2, 3, 2), release(4, 5, 2), release(6, 7, 1)},
                    Model::reentrant_mutex),
             Verdict::broken);
@@ -74,7 +74,7 @@ TEST(Linear, FencedMutex) {
   EXPECT_EQ(tokens(1, 2), Verdict::linear);
   EXPECT_EQ(tokens(2, 2), Verdict::broken);
   EXPECT_EQ(tokens(2, 1), Verdict::broken);
-  // Overlapping calls have only one order that their tokens allow, and here it is not possible.
+  // The tokens of overlapping calls allow only one order, which is impossible here.
   EXPECT_EQ(
       linear({acquire(0, 9, 1, 2), acquire(0, 9, 2, 1), release(10, 11, 1), release(12, 13, 2)},
              Model::fenced_mutex),

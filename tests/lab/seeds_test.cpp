@@ -1,5 +1,5 @@
 // Goal: whatever a seed makes of network, processes, clocks and store, the core keeps what the
-// store's stated guarantees promise. Method: ten thousand plans are played, and every checker reads
+// store's stated guarantees promise. Method: ten thousand plans are run, and every checker reads
 // every history. A failure prints the seed, what was broken, and the shortest story that shows it.
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace holdfast::lab {
 namespace {
 
-// What was met, so that the test can prove that it met what it looks for.
+// What happened, so that the test can prove that it met what it looks for.
 struct Met {
   std::uint64_t granted = 0, lost = 0, refused = 0, calm = 0;
 };
@@ -45,7 +45,7 @@ TEST_P(Seeds, KeepWhatIsPromised) {
 }
 INSTANTIATE_TEST_SUITE_P(Part, Seeds, testing::Range<std::uint64_t>(0, parts));
 
-// Each of them once showed a bug.
+// Each of these once showed a bug.
 TEST(KeptSeeds, StayMended) {
   std::ifstream file(HOLDFAST_KEPT_SEEDS);
   Met met;

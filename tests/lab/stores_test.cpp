@@ -1,5 +1,5 @@
-// Goal: the simulated stores are backends as the contract in backend.hpp wants them, and break as
-// the real ones do. Method: calls as the core makes them, on virtual time, with one fault each.
+// Goal: the simulated stores are backends as the contract in backend.hpp requires, and break as the
+// real ones do. Method: calls as the core makes them, on virtual time, with one fault each.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -115,7 +115,7 @@ TEST_F(Stores, GrantQueueHandOverAndExpire) {
   }
 }
 
-// The answer comes at the deadline, once, and says that it is not known.
+// The answer comes once, at the deadline, and says that the outcome is unknown.
 TEST_F(Stores, WhoIsNotHeardIsAnsweredUnknown) {
   begin(quiet(Shape::single));
   scene_->network.cut(0, 0, Way::back, true);

@@ -1,5 +1,5 @@
-// A history made by hand, in milliseconds and few words. Everything in it happens to lock 0 before
-// node 0, unless said otherwise.
+// A history made by hand, in milliseconds and few words. Unless said otherwise, everything happens
+// to lock 0 at node 0.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Tale {
     capacity_ = capacity;
     return *this;
   }
-  // A lease: its acquire is called a millisecond before, its claim is `claim`.
+  // One lease. Its claim is `claim`, by default the same number as `op`.
   Tale& ask(std::int64_t at, std::uint64_t op, std::int16_t process, std::uint32_t weight = 0,
             std::uint64_t owner = 0) {
     ops_.push_back({op, process, weight ? weight : capacity_, owner});
@@ -42,7 +42,7 @@ class Tale {
     return add(about(at, what, op, note));
   }
 
-  // The store's view of the claim of process `process`.
+  // The store's view of a process's claim.
   Tale& store(std::int64_t at, What what, std::uint64_t claim, std::int16_t process,
               std::uint64_t number = 0, std::int64_t until = 0, const char* note = "") {
     Event event{.at = at * ms, .what = what, .flag = true, .process = process, .node = 0};
@@ -74,7 +74,7 @@ class Tale {
   }
   Tale& calm(std::int64_t at) { return process(at, What::calm, nobody); }
 
-  // The same, told in the order of time.
+  // The same, sorted by time.
   History history() const {
     std::vector<Event> events = events_;
     std::ranges::stable_sort(events, {}, &Event::at);

@@ -1,6 +1,6 @@
 // Goal: every fault that can be planted in the core or in a simulated store is found within 2,000
 // seeds, by a checker that should find it; one that survives fails the test under its own name.
-// Method: stories from seeds with the mutation on. A seed that complains without it proves nothing.
+// Method: stories from seeds with the mutation on. A seed that fails without it proves nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
