@@ -1,4 +1,4 @@
-// What waits in line stays where it is.
+// It contains a place in line, which must not move.
 #include "holdfast/holdfast.hpp"
 
 void run(const holdfast::Lock& lock) {

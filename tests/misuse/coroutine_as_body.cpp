@@ -1,4 +1,4 @@
-// A coroutine returns at its first wait, and the lock would be let go then.
+// A coroutine returns at its first wait, and that would release the lock.
 #include <coroutine>
 
 #include "holdfast/holdfast.hpp"

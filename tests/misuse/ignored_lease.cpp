@@ -1,4 +1,4 @@
-// It would be released at the end of the line.
+// It would be released at the end of the statement.
 #pragma GCC diagnostic error "-Wunused-result"
 #include "holdfast/holdfast.hpp"
 

@@ -1,4 +1,4 @@
-// Whether the lease had ended before is the one thing that release() can tell.
+// Only release() can tell whether the lease had ended before.
 #pragma GCC diagnostic error "-Wunused-result"
 #include "holdfast/holdfast.hpp"
 
