@@ -1,4 +1,4 @@
-// What an outside project writes: one include, one library, and a store that it never linked.
+// What an outside project writes: one include, one library, and a store that it does not link.
 #include <holdfast/holdfast.hpp>
 
 #include <iostream>
