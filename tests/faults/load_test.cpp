@@ -1,4 +1,4 @@
-// The load of docs/faults.md (L) that every store has to carry. Elsewhere: L01, L02, L05 and
+// The rows of docs/faults.md about load (L) that concern every store. Elsewhere: L01, L02, L05 and
 // L09 in redis/load_test, L07 in resources_test, L10 in kinds_test.
 
 #include <atomic>
@@ -20,7 +20,7 @@ using namespace support;
 class LoadFaults : public Conformance {};
 HOLDFAST_ON_EVERY_STORE(LoadFaults);
 
-// What one process holds.
+// The leases of one process.
 class Hoard {
  public:
   Hoard(const Store& store, const std::string& name, int many) {
@@ -48,7 +48,7 @@ class Hoard {
   std::atomic<int> settled_{0};
 };
 
-// The full number of 100,000 is bench/redis/held_locks.
+// bench/redis/held_locks holds the full number of 100,000.
 TEST_P(LoadFaults, L03ManyHeldLocksAreAllRenewedInTime) {
   const auto alice = world.client();
   const Hoard hoard(alice, name, scaled(1'000));
@@ -56,7 +56,7 @@ TEST_P(LoadFaults, L03ManyHeldLocksAreAllRenewedInTime) {
     const auto before = hoard.left();
     jump(world.renewal_due());
     EXPECT_TRUE(eventually([&] {
-      (void)alice.list("nobody");  // Sessions are proven by threads that are there.
+      (void)alice.list("nobody");  // This thread helps to prove the session.
       return hoard.left() > before - world.renewal_due() / 2;
     }));
   }
@@ -66,7 +66,7 @@ TEST_P(LoadFaults, L03ManyHeldLocksAreAllRenewedInTime) {
   EXPECT_TRUE(eventually([&] { return world.client().list(name).value().empty(); }));
 }
 
-// What a lock protects. Atomic, because nothing but the lock may order the threads.
+// What a lock protects. Atomic, because C++ does not see that the lock orders the threads.
 struct Treasure {
   std::atomic<int> inside{0};
   std::atomic<int> visits{0};  // read and written back: an intruder would lose some

@@ -17,12 +17,12 @@ using namespace support;
 
 class NetworkFaults : public Conformance {
  protected:
-  // Returns when the store has done it, and the answer is kept back until its deadline.
+  // Returns when the store has done it; the answer is held back until its deadline.
   std::future<Result<Lease>> ask_slowly(const LockOptions& options) {
     auto lease = std::async(std::launch::async, [&, options] {
       return alice.store().lock(name, options).try_acquire();
     });
-    // Not before the store has answered: a jump would end a request that is still on its way.
+    // Waits until the store has answered, because a jump would end a request on its way.
     EXPECT_TRUE(
         eventually([&] { return listed(bob, name).size() == 1 && alice.unanswered() > 0; }));
     return lease;
@@ -53,7 +53,7 @@ TEST_P(NetworkFaults, N01StoreThatComesBackInTime) {
   EXPECT_EQ(alice.injected(), 3);
 }
 
-// That it is told before a lease ends at the store: Loss.IsSignalledBeforeAnotherIsGranted.
+// Loss.IsSignalledBeforeAnotherIsGranted: it is told before the lease ends at the store.
 TEST_P(NetworkFaults, N03SilenceWhileHeld) {
   const Diary diary;
   FaultyClient carol(world.url(), diary.options());
@@ -93,22 +93,22 @@ TEST_P(NetworkFaults, N06ReplyOfReleaseIsLost) {
   EXPECT_TRUE(succeeded(bob.lock(name).try_acquire()));
 }
 
-// The store has renewed it every time; but nobody told us, so we must not count on it.
+// The store renews it every time, but we do not hear of it, so we must not count on it.
 TEST_P(NetworkFaults, N07RepliesOfRenewalsAreLost) {
   auto lease = alice.store().lock(name).acquire();
   ASSERT_TRUE(succeeded(lease));
   const auto lost = lease->lost();
   alice.inject({.fault = Fault::lost_reply, .calls = keeping, .count = for_good});
-  for (const Millis due : {past_renewal, 3000ms}) {  // The second trial comes soon after the first.
+  for (const Millis due : {past_renewal, 3000ms}) {  // The second attempt comes soon.
     const int before = alice.injected();
     jump(due);
     ASSERT_TRUE(eventually([&] {
-      (void)listed(alice.store(), name);  // A session is proven by whatever is answered.
+      (void)listed(alice.store(), name);  // Any answer proves a session.
       return alice.injected() > before && alice.store().stats().at_risk == 1;
     }));
   }
   EXPECT_TRUE(lease->valid());
-  jump(lease->left() + 2s);  // At the store it still counts, also where that goes by our clock.
+  jump(lease->left() + 2s);  // The store still counts it, even one that uses our clock.
   EXPECT_FALSE(lease->valid());
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
@@ -121,7 +121,7 @@ TEST_P(NetworkFaults, N07OneLostReplyOfARenewalIsHealedByTheNext) {
   alice.inject({.fault = Fault::lost_reply, .calls = keeping});
   jump(lasts(world) / 3 + 1s);
   ASSERT_TRUE(eventually([&] { return alice.store().stats().at_risk == 1; }));
-  if (world.traits().validity == Validity::claim) jump(3s);  // A session asks soon by itself.
+  if (world.traits().validity == Validity::claim) jump(3s);  // A session soon asks by itself.
   ASSERT_TRUE(eventually([&] { return lease->left() > lasts(world) * 2 / 3; }));
   EXPECT_TRUE(outlives_its_ttl(*lease, world));
   EXPECT_EQ(alice.injected(), 1);
@@ -139,8 +139,8 @@ TEST_P(NetworkFaults, N11LateRequestAfterItsWithdrawal) {
   EXPECT_TRUE(succeeded(bob.lock(name).try_acquire()));
 }
 
-// The first request was thought lost, the second got the lock, it was released: then comes the
-// first.
+// The first request seemed lost, and the second got the lock, which was released. Now the first one
+// arrives.
 TEST_P(NetworkFaults, N11LateRequestAfterItsRelease) {
   alice.inject({.fault = Fault::late_request, .calls = asks, .count = 1});
   {
@@ -154,7 +154,7 @@ TEST_P(NetworkFaults, N11LateRequestAfterItsRelease) {
   EXPECT_TRUE(succeeded(bob.lock(name).try_acquire()));
 }
 
-// It would last at the store for a while. A session is worth nothing while nothing proves it.
+// The store would keep it for a while. A session is worth nothing while nothing proves it.
 TEST_P(NetworkFaults, N13ReplyThatComesWhenTheLeaseIsWorthless) {
   alice.inject({.fault = Fault::slow_reply, .calls = asks | proofs, .count = for_good});
   auto asked = ask_slowly(long_lived);
@@ -167,8 +167,8 @@ TEST_P(NetworkFaults, N13ReplyThatComesWhenTheLeaseIsWorthless) {
   EXPECT_TRUE(world.nothing_left_but("a mark", name));
 }
 
-// Renewals are slow as well, because none must be answered before we look. A session has proofs of
-// its own, so a slow answer shortens nothing there.
+// Renewals are slow as well, so that none is answered before we look. A session has proofs of its
+// own, so a slow answer does not shorten it.
 TEST_P(NetworkFaults, N13SlowRepliesShortenTheLease) {
   constexpr Millis late = 7s;
   alice.inject({.fault = Fault::slow_reply, .calls = asks | renewals, .count = for_good});

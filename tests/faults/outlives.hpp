@@ -1,4 +1,4 @@
-// tests/faults/outlives.hpp: a lease that lives on beyond its ttl, by the clock of its holder.
+// tests/faults/outlives.hpp: whether a lease outlives its ttl, by the clock of its holder.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ inline Millis lasts(World& world) {
   return session > Millis(0) ? session : LockOptions().ttl;
 }
 
-// The holder's clock goes ahead, again and again, and each time a renewal, or a proof of its
-// session, makes good for that.
+// Moves the holder's clock ahead, again and again; each time a renewal, or a proof of its session,
+// has to make up for it.
 template <class Jump, class Left>
 bool outlives(Jump&& jump, Left&& left, Millis ttl) {
   for (Millis passed{0}; passed <= ttl; passed += past_renewal) {
@@ -25,7 +25,7 @@ bool outlives(Jump&& jump, Left&& left, Millis ttl) {
   return true;
 }
 
-// Held in this process; all that it has jumps with it.
+// For a lease of this process, in which everything jumps together.
 inline bool outlives_its_ttl(const Lease& lease, World& world) {
   return outlives([] { jump(past_renewal); }, [&] { return lease.left(); }, lasts(world));
 }

@@ -22,8 +22,8 @@ using namespace support;
 
 class ProcessFaults : public Conformance {
  protected:
-  // Stands in line behind those who were killed, while the store ends them one by one, or all at
-  // once, where that goes by its clock.
+  // Stands in line behind killed processes, while the store ends their claims one by one, or all at
+  // once if its clock decides.
   Result<Lease> wait_behind_the_dead(const Store& store) {
     const auto bob = world.client();
     const auto dead = listed(bob, name).size();
@@ -36,7 +36,7 @@ class ProcessFaults : public Conformance {
       const auto before = listed(bob, name).size();
       if (before > 1) world.end_holder(name);
       const auto told = [&] { return got(0ms) || listed(bob, name).size() < before; };
-      // Long enough to ask again, and too short to lose what it may have got by now.
+      // Long enough to ask again, and too short to lose a lease that it may have by now.
       if (!eventually(told, 200ms)) jump(20s);
     }
     if (!got(0ms)) (void)store.close(0ms);
@@ -116,7 +116,7 @@ TEST_P(ProcessFaults, P14DestructorWhileTheStoreIsSilent) {
   EXPECT_EQ(alice.injected(), 1);
   EXPECT_EQ(alice.unanswered(), 1) << "it waited for the end of its request";
   alice.heal();
-  jump(6s);  // A request is given up after 5 s, and made again.
+  jump(6s);  // A request times out after 5 s and is sent again.
   EXPECT_TRUE(succeeded(take_at_once(world.client(), name)));
 }
 
@@ -149,7 +149,7 @@ TEST_P(ProcessFaults, P15EndOfMainReleasesAtOnce) {
   EXPECT_TRUE(succeeded(take_at_once(world.client(), name)));
 }
 
-// Many leases are due for renewal at the same time, and are released then: none comes back.
+// Many leases are due for renewal at the same time and are released just then: none comes back.
 TEST_P(ProcessFaults, P18RenewalInFlightWhileReleasing) {
   FaultyClient alice(world.url());
   const auto bob = world.client();

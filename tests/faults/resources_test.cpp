@@ -1,6 +1,6 @@
-// The resource faults of docs/faults.md (R), and L07: what happens when descriptors,
-// threads or memory run out, and that none of them runs out by itself.
-// Method: a peer process takes them from itself, one by one, until there are enough.
+// The resource faults of docs/faults.md (R), and L07: what happens when descriptors, threads or
+// memory run out, and that none of them leaks.
+// Method: a peer process limits what it has, and is given one more at a time until it has enough.
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ class ResourceFaults : public Conformance {
 
   std::string name_of(int worker) const { return name + "/" + std::to_string(worker); }
 
-  // Tries one number after the other, until one is enough. Some at a time, because most of them
+  // Tries one number after the other, until one is enough: several at once, because most of them
   // wait for an answer that never comes.
   static void try_each(int from, int below,
                        const std::function<bool(int worker, int number)>& is_enough) {
@@ -52,7 +52,7 @@ class ResourceFaults : public Conformance {
     EXPECT_TRUE(enough);
   }
 
-  // What is expected to fail, as soon as a store may be called silent.
+  // Calls that will fail wait just long enough for a store to be called silent.
   static constexpr auto in_vain = " wait=600";
 };
 HOLDFAST_ON_EVERY_STORE(ResourceFaults);
@@ -69,7 +69,7 @@ TEST_P(ResourceFaults, R01TooFewDescriptorsToBegin) {
     EXPECT_TRUE(unavailable(answer)) << answer;
     EXPECT_EQ(peer.ask("descriptors 256"), "ok");
     EXPECT_TRUE(eventually([&] { return peer.ask("listed " + wanted) == "0"; }));
-    const auto again = peer.ask("acquire " + wanted);  // As soon as there are enough.
+    const auto again = peer.ask("acquire " + wanted);  // Now there are enough.
     EXPECT_TRUE(held(again)) << again;
     EXPECT_EQ(peer.ask("release " + wanted), "released");
     return false;
@@ -88,7 +88,7 @@ TEST_P(ResourceFaults, R01NoDescriptorsLeftWhileHolding) {
   EXPECT_EQ(peer.ask("release " + name), "released");
 }
 
-// Never a lock without its renewer: what has no threads asks the store for nothing.
+// Never a lock without a thread to renew it: a process without threads asks the store for nothing.
 TEST_P(ResourceFaults, R02NoThreads) {
   Peer peer(world.url());
   ASSERT_EQ(peer.ask("no_threads"), "ok");
@@ -103,7 +103,7 @@ TEST_P(ResourceFaults, R03EachAllocationFailsOnce) {
   std::map<int, Peer> peers;
   for (int worker = 0; worker < 4; ++worker) {
     auto& peer = peers.try_emplace(worker, world.url()).first->second;
-    peer.acquire(name_of(worker) + "/first");  // What is allocated once and for all is not meant.
+    peer.acquire(name_of(worker) + "/first");  // One-time allocations are not the subject.
   }
   try_each(1, 200, [&](int worker, int nth) {
     auto& peer = peers.at(worker);
@@ -150,7 +150,7 @@ TEST_P(ResourceFaults, R03EachAllocationOfARefusalFailsOnce) {
   EXPECT_TRUE(eventually([&] { return peer.ask("listed " + name) == "1"; }));
 }
 
-// On our own threads. Whatever failed, the next attempt makes up for it.
+// Allocations of our own threads. Whichever fails, the next attempt makes up for it.
 TEST_P(ResourceFaults, R03AnAllocationOfARenewalFailsOnce) {
   const bool by_claim = world.traits().validity == Validity::claim;
   std::vector<std::jthread> holders;
@@ -192,7 +192,7 @@ TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
   EXPECT_LE(own_status("Threads"), threads + GetParam().pool);
   if (!sanitized) {  // A sanitizer keeps what was freed.
     EXPECT_LT(own_status("VmRSS"), memory + 2048);
-    // Less than the least room for each cycle; but a client library may keep some for later.
+    // Less than the smallest allocation per cycle; but a client library may keep some for later.
     const std::size_t kept = GetParam().pool > 0 ? 400 : 100;
     EXPECT_LT(mallinfo2().uordblks, heap + kept * 1024);
   }
@@ -200,7 +200,7 @@ TEST_P(ResourceFaults, L07ManyCyclesCostNothing) {
     EXPECT_TRUE(world.nothing_left(name + std::to_string(each)));
 }
 
-// Twice as many processes as processors never rest, and all of our threads come last.
+// Keeps twice as many processes busy as there are processors, and all of our threads come last.
 class Starved {
  public:
   Starved() {
@@ -218,8 +218,8 @@ class Starved {
 class ResourceFaultsClock : public ResourceFaults {};
 HOLDFAST_ON_EVERY_STORE(ResourceFaultsClock);
 
-// The margin that is there by default is enough. That of a session would be one second, in which a
-// busy machine may do all kinds of things beside.
+// The default margin is enough. That of a session would be one second, in which a busy machine may
+// do many other things.
 TEST_P(ResourceFaultsClock, R07AStarvedHolderIsToldOfItsLossBeforeTheEnd) {
   if (world.traits().validity != Validity::claim) GTEST_SKIP() << "this store has a short session";
   FaultyClient alice(world.url());

@@ -24,8 +24,8 @@ HOLDFAST_ON_EVERY_STORE(TimeFaults);
 class TimeFaultsClock : public TimeFaults {};
 HOLDFAST_ON_EVERY_STORE(TimeFaultsClock);
 
-// A jump ahead may be a pause of the machine that the boot clock slept through: valid() says so
-// until a renewal has shown that it was none (T6).
+// A jump ahead may be a pause of the machine that the boot clock did not count, so valid() says no
+// until a renewal has shown that it was none (T10).
 TEST_P(TimeFaults, T01JumpsOfTheWallClock) {
   peer.acquire(name);
   for (const auto hours : {1, -1, 0, 24 * 365, -24 * 365, 0}) {
@@ -51,20 +51,19 @@ TEST_P(TimeFaults, T01ManyJumpsOfTheWallClock) {
 TEST_P(TimeFaultsClock, T01WaitsKeepTheirLength) {
   HOLDFAST_NEEDS(processes);
   const auto alice = world.client();
-  peer.acquire(name);  // It is connected: certificates are judged by the wall clock.
+  peer.acquire(name);  // Connects first: certificates are judged by the wall clock.
   EXPECT_EQ(peer.ask("release " + name), "released");
   const auto held = alice.lock(name).acquire();
   ASSERT_TRUE(succeeded(held));
   EXPECT_EQ(peer.ask("wild_clock"), "ok");
   const auto start = std::chrono::steady_clock::now();
-  // Long enough for the store to say that it is held, also on a machine that stands still for 2 s.
+  // Long enough for the store to say that it is held, even on a machine that stands still for 2 s.
   EXPECT_EQ(peer.ask("acquire " + name + " wait=3000").substr(0, 10), "error busy");
   EXPECT_GE(std::chrono::steady_clock::now() - start, 2990ms);
 }
 
-// The machine was paused and its boot clock with it: only the wall clock tells. Whoever held a lock
-// may have lost it, so the lease does not count until a renewal has come back, which starts at
-// once.
+// The machine was paused and its boot clock with it: only the wall clock tells. A holder may have
+// lost its lock, so the lease does not count until a renewal, which starts at once, has come back.
 TEST_P(TimeFaults, T10APauseThatOnlyTheWallClockTells) {
   FaultyClient alice(world.url());
   const auto lease = alice.store().lock(name).acquire();
@@ -79,7 +78,7 @@ TEST_P(TimeFaults, T10APauseThatOnlyTheWallClockTells) {
   EXPECT_FALSE(lease->valid());
   alice.heal();
   EXPECT_TRUE(eventually([&] { return lease->valid(); }));
-  set_wall_clock_ahead(0ms);  // Back is no pause.
+  set_wall_clock_ahead(0ms);  // A jump back is no pause.
   EXPECT_TRUE(lease->valid());
   EXPECT_FALSE(lease->lost().stop_requested());
   EXPECT_EQ(alice.store().stats().lost, 0U);
@@ -91,7 +90,7 @@ TEST_P(TimeFaults, T07ProcessesWithDifferentWallClocks) {
   const auto alice = world.client();
   const auto bob = world.client();
   const auto year = std::to_string(365L * 24 * 3'600'000);
-  peer.acquire(name);  // It is connected.
+  peer.acquire(name);  // Connects first.
   EXPECT_EQ(peer.ask("release " + name), "released");
   for (const auto& ahead : {year, "-" + year}) {
     EXPECT_EQ(peer.ask("wall_clock " + ahead), "ok");

@@ -1,4 +1,4 @@
-// tests/faults/watched.hpp: what is asked of every holder in trouble.
+// tests/faults/watched.hpp: what tests ask about a holder in trouble.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace holdfast::support {
 
-// A client whose events are written down.
+// A client whose events are recorded.
 class Watched {
  public:
   explicit Watched(const std::string& url, StoreOptions options = {})
@@ -22,7 +22,7 @@ class Watched {
     return store.lock(name, options).acquire();
   }
   long count(const std::string& name, Event::Kind kind) const { return diary.count(name, kind); }
-  // Why it was lost; waits for that.
+  // Waits for the loss, and tells why.
   std::string why_lost(const std::string& name) const {
     std::string why;
     EXPECT_TRUE(eventually([&] {
@@ -47,7 +47,7 @@ class Watched {
   }
 };
 
-// The text is anywhere in what a result's error says.
+// Whether the error says this text somewhere.
 template <class T>
 testing::AssertionResult says(const Result<T>& result, const std::string& text) {
   if (result) return testing::AssertionFailure() << "it succeeded";

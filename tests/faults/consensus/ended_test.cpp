@@ -21,7 +21,7 @@ using namespace support;
 
 class Ended : public cli_test::Cli, public testing::WithParamInterface<KeeperCase> {
  protected:
-  // Three servers take seconds to start, and these cases leave them as they are.
+  // These cases share three servers, which take seconds to start, and do not change them.
   static void TearDownTestSuite() { keepers_.clear(); }
 
   std::unique_ptr<cli_test::Running> run(const cli_test::Words& command) const {
@@ -58,7 +58,7 @@ class Ended : public cli_test::Cli, public testing::WithParamInterface<KeeperCas
   static inline std::map<std::string, std::unique_ptr<Keeper>> keepers_;
 };
 
-// The lease ends by itself, while somebody stands still.
+// The lease ends by itself while a process is stopped.
 class EndedClock : public Ended {
  protected:
   EndedClock() {
@@ -81,7 +81,7 @@ TEST_P(Ended, ByTheStoreIsTold) {
   EXPECT_GT(again->token(), lease->token());
 }
 
-// A delay or anything else that its lease does not take along.
+// Not even a delay, or anything else that does not end with its lease.
 TEST_P(Ended, AKilledRunLeavesNothing) {
   const auto holder = run(witnessed());
   ASSERT_TRUE(holder->line_after("waiting").starts_with("acquired"));
@@ -100,7 +100,7 @@ TEST_P(Ended, WhileTheHolderIsStopped) {
   keeper.end_holder(name);
   const auto bob = take_at_once(open(url()).value(), name);
   ASSERT_TRUE(succeeded(bob));
-  alice.send("jump " + std::to_string(past_ttl.count()));  // For as long as it stood still.
+  alice.send("jump " + std::to_string(past_ttl.count()));  // For as long as it was stopped.
   alice.resume();
   EXPECT_EQ(alice.read(), "ok");
   EXPECT_EQ(alice.ask("valid " + name), "no");
@@ -110,8 +110,8 @@ TEST_P(Ended, WhileTheHolderIsStopped) {
   EXPECT_TRUE(bob->valid());
 }
 
-// The store has ended it already, so the next may come in a moment before the command is dead, and
-// has the greater token. Whoever comes after the holder's end finds nobody at work.
+// The store has ended the lease already, so the next holder may get in a moment before the command
+// is dead, with a greater token. After the holder's own end nobody is at work.
 TEST_P(Ended, ByTheStoreEndsTheCommand) {
   const auto holder = run(witnessed());
   const auto first = token_in(holder->line_after("waiting"));

@@ -56,7 +56,7 @@ class OfEtcd final : public Keeper {
   }
 
  private:
-  // No election because a busy machine was slow.
+  // Timeouts so long that a busy machine causes no election.
   EtcdCluster cluster_{{.heartbeat = 60ms, .election = 600ms}};
   EtcdServer* killed_ = nullptr;
 };

@@ -1,5 +1,5 @@
-// tests/faults/consensus/keeper.hpp: three servers that agree, of ZooKeeper or of etcd, and what
-// can be done to them.
+// tests/faults/consensus/keeper.hpp: three servers of ZooKeeper or etcd that form a quorum, and
+// what a test can do to them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,14 +16,14 @@ namespace holdfast::support {
 class Keeper {
  public:
   virtual ~Keeper() = default;
-  virtual std::string url(Millis session) const = 0;  // etcd: leases have their own ttl
+  virtual std::string url(Millis session) const = 0;  // not for etcd: its leases have their own ttl
   virtual void kill_leader() = 0;
   virtual void start_killed() = 0;
-  // A number that the leader tells, and that grows with every election.
+  // A number from the leader that grows with every election.
   virtual std::uint64_t reign() = 0;
-  // Ends the session or the lease of whoever holds `name`.
+  // Ends the session or the lease of the holder of `name`.
   virtual void end_holder(const std::string& name) = 0;
-  // What is there of `name`, read with the store's own client.
+  // What the store has of `name`, read with the store's own client.
   virtual std::vector<std::string> left_of(const std::string& name) = 0;
 };
 

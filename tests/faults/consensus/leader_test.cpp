@@ -1,5 +1,5 @@
-// The leader dies while four processes want one lock all the time (S25): nobody is inside with
-// another, tokens rise, and everybody goes on by itself.
+// The leader dies while four processes want one lock all the time (S25): no two are inside
+// together, tokens rise, and every process goes on by itself.
 #include <algorithm>
 #include <fstream>
 #include <sstream>

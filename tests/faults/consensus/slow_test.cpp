@@ -15,7 +15,7 @@ using namespace support;
 
 class Slow : public testing::TestWithParam<KeeperCase> {
  protected:
-  // Every server behind a proxy of its own.
+  // Puts every server behind a proxy of its own.
   std::string proxied(std::string url) {
     const std::string host = "127.0.0.1:";
     for (auto at = url.find(host); at != url.npos; at = url.find(host, at)) {
@@ -36,8 +36,8 @@ TEST_P(Slow, AnswersWithdrawTheClaim) {
   const std::string name = "name";
   const Store alice = open(proxied(keeper->url(6s))).value();
   const Store bob = open(keeper->url(6s)).value();
-  const LockOptions options{.ttl = 6s};  // An answer is waited for a third of that.
-  ASSERT_TRUE(succeeded(alice.lock(name, options).acquire()));  // It is connected.
+  const LockOptions options{.ttl = 6s};  // An acquire waits a third of that for an answer.
+  ASSERT_TRUE(succeeded(alice.lock(name, options).acquire()));  // Connects first.
   for (Proxy& proxy : proxies) proxy.delay(7s);
   const auto lease = alice.lock(name, options).try_acquire();
   ASSERT_TRUE(failed(lease, Errc::unavailable));

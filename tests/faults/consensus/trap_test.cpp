@@ -1,6 +1,6 @@
-// The trap of ZooKeeper: a follower that is cut off from its leader answers pings and reads as if
-// nothing were, long after the others have ended the sessions of its clients. (That of etcd, a
-// leader whose disk stalls, is in tests/stores/etcd_faults_test.cpp, beside what it is made of.)
+// The trap of ZooKeeper: a follower that is cut off from its leader goes on answering pings and
+// reads long after the others have ended the sessions of its clients. (The trap of etcd, a leader
+// whose disk stalls, is in tests/stores/etcd_faults_test.cpp.)
 #include <optional>
 
 #include "faults/watched.hpp"
@@ -19,7 +19,7 @@ TEST(ZooKeeperTrapClock, AFollowerThatIsCutOffProvesNothing) {
   const std::string options = "?session=9s&tick=200ms";
   const Watched alice(follower.url() + options);
   const Store bob = open(leader.url() + options).value();
-  // Seconds lie between the doubt, the loss and the end, so that a slow machine sees all three.
+  // The doubt, the loss and the end are seconds apart, so that a slow machine sees all three.
   const auto lease = alice.take("name", {.margin = 2500ms});
   ASSERT_TRUE(succeeded(lease));
   auto reader = follower.client();
@@ -36,7 +36,7 @@ TEST(ZooKeeperTrapClock, AFollowerThatIsCutOffProvesNothing) {
   EXPECT_GT(next->token(), lease->token());
   EXPECT_GT(alice.count("name", Event::Kind::at_risk), 0);
   EXPECT_EQ(reader.children(folder).size(), 1U) << "it was no trap: that server knew of the loss";
-  ensemble.heal();  // Its clients could not end before.
+  ensemble.heal();  // Otherwise its clients could not end.
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Leases of one client are renewed many in one request. What is wrong with one of their keys
-// concerns that key alone.
+// A client renews many leases in one request. What is wrong with one of their keys concerns that
+// key alone.
 #include <string>
 #include <vector>
 

@@ -19,14 +19,14 @@ class BehindProxy : public testing::Test {
  protected:
   std::string url() const { return "redis://" + proxy.address(); }
   Store client(const StoreOptions& options = {}) const { return open(url(), options).value(); }
-  // Its connection stands: what comes next on it is no greeting.
+  // Already connected, so the next bytes are no greeting.
   Store connected_client(const StoreOptions& options = {}) const {
     auto store = client(options);
     EXPECT_TRUE(succeeded(store.lock("to/connect").acquire()));
     return store;
   }
 
-  static constexpr Millis impatient{1000};  // of those that are to give up
+  static constexpr Millis impatient{1000};  // for clients that are to give up
   const std::string name = "the/name";
   const LockOptions long_lived{.ttl = held_long};
   SkewedClock clock;  // the server's

@@ -1,5 +1,5 @@
-// Servers whose clock is set (T03, T04). Only Redis's own time counts there, so a jump ends leases
-// early or late; what follows from that is told, and tokens hold.
+// Servers whose clock is set (T03, T04). Redis counts by its own clock alone, so a jump ends leases
+// early or late. The holder or waiter is told, and tokens hold.
 #include "faults/redis/on_redis.hpp"
 #include "support/peer.hpp"
 #include "support/skewed_clock.hpp"
@@ -17,7 +17,7 @@ class RedisServerTime : public OnRedis {
   const Store bob = open(server.url()).value();
 };
 
-// A hole, and documented as one: for up to ttl/3 there may be two.
+// A documented hole: for up to ttl/3 there may be two holders.
 TEST_F(RedisServerTime, T03SetForwardEndsALeaseEarly) {
   const Watched alice(server.url());
   auto lease = alice.take(name, {});
@@ -45,7 +45,7 @@ TEST_F(RedisServerTime, T03SetForwardWithoutAnotherIsSurvived) {
   EXPECT_TRUE(succeeded(lease->release()));
 }
 
-// The dead holder's lease would end in an hour; that it cannot be so is said.
+// The dead holder's lease seems to end in an hour; the error says that this cannot be true.
 TEST_F(RedisServerTime, T04SetBackKeepsADeadHolderAndIsNamed) {
   Peer peer(server.url());
   const Token killed = peer.acquire(name);

@@ -1,6 +1,6 @@
-// N23 of docs/faults.md: nodes of a Cluster that send their clients around, nowhere, or away;
-// N19 there: the node that would tell a waiter hangs, though its lock lives on another; and S19:
-// its slot moves while it is contended.
+// N23 of docs/faults.md: nodes of a Cluster that send their clients round, nowhere, or away. N19:
+// the node that would notify a waiter hangs, though its lock is on another node. S19: the lock's
+// slot moves while it is contended.
 
 #include <atomic>
 #include <future>
@@ -23,7 +23,7 @@ using namespace support;
 
 const std::string wanted = "the/name";
 
-// A node that has all slots, as it says, and answers each script with an error.
+// A node that claims to have all slots, and answers each script with an error.
 class HostileNode {
  public:
   using Error = std::function<std::string()>;
@@ -52,7 +52,7 @@ std::string to(const std::string& word, const std::string& address) {
   return word + " " + std::to_string(slot) + " " + address;
 }
 
-// Without an answer that counts it gives up at its patience.
+// Without a usable answer it gives up when its patience ends.
 Result<Lease> try_at(const std::string& url, Millis patience = patient) {
   const auto store = open(url, {.patience = patience, .release_deadline = 50ms}).value();
   return store.lock(wanted).try_acquire();
@@ -116,8 +116,8 @@ TEST(RedisHostileCluster, N23NeverServed) {
   }
 }
 
-// As in a Cluster whose nodes get new addresses all the time: a store that runs for long has seen
-// more of them than a Cluster can have nodes.
+// In a Cluster whose nodes keep getting new addresses, a store that runs for long sees more of them
+// than a Cluster can have nodes.
 TEST(RedisHostileCluster, N23AddressesThatNobodyNamesAnyMoreAreForgotten) {
   constexpr int maps = 6, nodes = 250;
   const RedisServer server;
@@ -155,7 +155,7 @@ TEST(RedisHostileCluster, N23AddressesThatNobodyNamesAnyMoreAreForgotten) {
   EXPECT_TRUE(succeeded(store.lock(wanted).try_acquire_for(patient)));
 }
 
-// One that is not named any more leaves its place to the next, also when we were connected to it.
+// An address that is not named any more makes room for the next, even if we were connected to it.
 TEST(RedisHostileCluster, N23OneNodeAfterTheOther) {
   constexpr std::size_t nodes = 8;
   const RedisServer server;
@@ -180,7 +180,7 @@ TEST(RedisHostileCluster, N23OneNodeAfterTheOther) {
   for (int round = 0; round < 3; ++round) {
     for (std::size_t at = 0; at < nodes; ++at) {
       owner = at;
-      jump(1s);  // The map may be asked for again.
+      jump(1s);  // Now it may ask for the map again.
       auto lease = store.lock(wanted).try_acquire_for(patient);
       ASSERT_TRUE(succeeded(lease));
       EXPECT_TRUE(succeeded(lease->release()));
@@ -196,7 +196,7 @@ class RedisClusterWaiters : public testing::Test {
   static std::future<Result<Lease>> wait_for(const Store& store, const std::string& name) {
     return std::async(std::launch::async, [=] { return store.lock(name).acquire(); });
   }
-  // Where somebody of this process listens; null: nowhere but at `except`, which may not answer.
+  // The node at which this process listens, apart from `except`, which may not answer; or null.
   RedisServer* listened_at(const RedisServer* except = nullptr) {
     for (const auto& node : cluster.nodes()) {
       if (node.get() == except) continue;
@@ -239,7 +239,7 @@ TEST_F(RedisClusterWaiters, N19TheNodeHangsAtWhichOneListens) {
   const auto asks = bob.stats().asks;
   jump(past_asking);
   ASSERT_TRUE(eventually([&] { return bob.stats().asks > asks; }));
-  EXPECT_TRUE(succeeded(take_at_once(bob, names[1])));  // Answered after that ask.
+  EXPECT_TRUE(succeeded(take_at_once(bob, names[1])));  // Its answer follows that of the ask.
   int grants = 0;
   const auto served = [&] { return waited.wait_for(0s) == std::future_status::ready; };
   EXPECT_TRUE(eventually([&] {
@@ -260,7 +260,7 @@ TEST_F(RedisClusterWaiters, N19TheNodeHangsAtWhichOneListens) {
   EXPECT_TRUE(succeeded(waited.get()));
 }
 
-// Two clients that take turns, one of them in each thread.
+// Two clients take turns, each in a thread of its own.
 struct Turns {
   std::atomic<int> inside{0}, together{0}, failed{0};
   std::atomic<int> served[2]{};
@@ -280,7 +280,7 @@ struct Turns {
       inside.fetch_sub(1);
     }
   }
-  // Each of them gets it again and again.
+  // Both of them get it again and again.
   bool go_on() const {
     const int before[] = {served[0], served[1]};
     return eventually([&] { return served[0] > before[0] + 5 && served[1] > before[1] + 5; });

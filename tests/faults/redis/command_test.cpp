@@ -22,7 +22,7 @@ class RedisCommandLine : public Cli {
     planned.environment["HOLDFAST_STORE"] = url;
     return planned;
   }
-  // With the command that must never start.
+  // Its command must never start.
   std::unique_ptr<Running> start_run(const std::string& url, const Words& flags) const {
     return std::make_unique<Running>(
         on(url, Words{"run"} + flags + Words{"x", "--", "touch", path("started")}));
@@ -36,7 +36,7 @@ class RedisCommandLine : public Cli {
   Outcome run(const std::string& url, const Words& flags) const {
     return end_of(*start_run(url, flags));
   }
-  // Nobody answers. That takes long to find out (a third of the ttl), so both at once.
+  // Nobody answers. To find that out takes a third of the ttl, so both run at once.
   void expect_unavailable_in_silence(const std::string& url) const {
     const auto tries = start_run(url, {"--ttl", "6s", "--no-wait"});
     EXPECT_EQ(run(url, {"--wait", "1s"}).code, 69);
@@ -50,7 +50,7 @@ class RedisCommandLine : public Cli {
 
 TEST_F(RedisCommandLine, N01Refused) {
   proxy.refuse();
-  const auto waits = start_run(behind_proxy(), {});  // at its patience of 30 s
+  const auto waits = start_run(behind_proxy(), {});  // for its patience of 30 s
   const auto outcome = run(behind_proxy(), {"--no-wait"});
   EXPECT_EQ(outcome.code, 69);
   EXPECT_NE(outcome.err.find(proxy.address()), std::string::npos) << outcome.err;
@@ -66,7 +66,7 @@ TEST_F(RedisCommandLine, N02Silence) {
   EXPECT_TRUE(eventually([&] { return listed(alice, "x").empty(); }));
 }
 
-// What its lease would have kept: the place in line of a process that is gone already.
+// Otherwise the place in line of a process that is gone would last as long as its lease.
 TEST_F(RedisCommandLine, AWaitThatTimedOutLeavesNothing) {
   const auto alice = open(server.url()).value();
   const auto held = alice.lock("x", {.ttl = held_long}).acquire();
@@ -81,8 +81,7 @@ TEST_F(RedisCommandLine, AWaitThatTimedOutLeavesNothing) {
 
 class RedisCommandLineClock : public RedisCommandLine {};
 
-// The lease is over when the server says so; whoever looks at the command after that must not find
-// it alive.
+// The lease is over when the server says so; from then on nobody may find the command alive.
 TEST_F(RedisCommandLineClock, N03SilenceWhileTheCommandRuns) {
   auto planned =
       on(behind_proxy(), Words{"--status-fd", "9", "run", "--ttl", "6s", "x", "--"} + witnessed());
@@ -136,7 +135,7 @@ TEST_F(RedisCommandLine, R01TooFewDescriptors) {
     const auto outcome = Running(planned).wait();
     if (outcome.code == 0) break;
     ++refused;
-    if (limit < 8) continue;  // Not even the loader of the program's libraries can work.
+    if (limit < 8) continue;  // With so few not even the dynamic loader works.
     EXPECT_TRUE(outcome.code == 69 || outcome.code == 70) << outcome.code << outcome.err;
     EXPECT_NE(outcome.err.find("open files"), std::string::npos) << outcome.err;
   }

@@ -1,5 +1,5 @@
-// Servers that end connections or let them wait (S15, S17), and a machine that can make no more
-// (R10).
+// Servers that end connections or let them wait (S15, S17), and a machine that can make no more of
+// them (R10).
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -37,7 +37,7 @@ long open_sockets() {
                                });
 }
 
-// Both kinds of connection, in turns, while it is renewed again and again.
+// Kills both kinds of connection in turn, while the lease is renewed again and again.
 TEST_F(RedisConnections, S15KilledAgainAndAgain) {
   const Watched alice(server.url()), bob(server.url(), {.patience = held_long});
   auto lease = alice.take(name, {});
@@ -59,7 +59,7 @@ TEST_F(RedisConnections, S15KilledAgainAndAgain) {
   EXPECT_TRUE(lease->valid());
   EXPECT_EQ(alice.count(name, Event::Kind::lost), 0);
   EXPECT_TRUE(eventually([&] { return open_sockets() == sockets; })) << open_sockets();
-  EXPECT_LE(open_descriptors(), descriptors + own_status("Threads"));  // each may have made a bell
+  EXPECT_LE(open_descriptors(), descriptors + own_status("Threads"));  // each may have made a Bell
   // One loop renews it: three times in a ttl, and not once for each connection that there was.
   const auto before = alice.store.stats().renewals;
   for (int third = 0; third < 3; ++third) EXPECT_TRUE(renews_when_due(alice.store));
@@ -70,9 +70,9 @@ TEST_F(RedisConnections, S15KilledAgainAndAgain) {
   EXPECT_EQ(holding(alice.store, name), 1);
 }
 
-// What it asked for may still be done, and it goes on to withdraw that: for as long as a ttl.
+// The server may still do what was asked, so the store goes on withdrawing it for up to a ttl.
 TEST_F(RedisConnections, S17AStoreThatIsGoneLeavesNoThread) {
-  EXPECT_TRUE(succeeded(take_at_once(open(server.url()).value(), name)));  // starts what stays
+  EXPECT_TRUE(succeeded(take_at_once(open(server.url()).value(), name)));  // starts lasting threads
   const auto threads = own_status("Threads");
   {
     const Store alice = open(server.url()).value();
@@ -86,8 +86,8 @@ TEST_F(RedisConnections, S17AStoreThatIsGoneLeavesNoThread) {
   server.resume();
 }
 
-// A URL, and how a connection by it begins: with a database, a password or TLS there is something
-// that the server must answer before it can be asked for a lock.
+// A way to connect. With a database, a password or TLS the server must answer something before it
+// can be asked for a lock.
 struct Way {
   const char* name;
   RedisOptions (*options)();
@@ -102,14 +102,14 @@ class RedisStandstill : public OnRedis, public testing::WithParamInterface<Way> 
 
   RedisStandstill() { redis.command({"SELECT", GetParam().database}); }
   std::string url() const { return GetParam().url(server); }
-  // Nobody has it, as the server keeps it (src/stores/redis/scripts/line.lua): there is a number
-  // alone, or a list with nothing taken.
+  // Nobody has the lock, according to the server's state (src/stores/redis/scripts/line.lua): a
+  // number alone, or a list with nothing taken.
   bool free_at_server(const std::string& of) {
     const auto state = redis.command({"HGET", stores::redis::lock_key(of), "s"}).text;
     return state.size() < 36 || state[2] == 0 ||
            (state[2] == 2 && state.substr(32, 4) == std::string(4, '\0'));
   }
-  // What was asked for meanwhile is done by the server when nobody wants it any more.
+  // The server does what was asked meanwhile only when nobody wants it any more.
   void nothing_stays(Millis wait, const std::function<void()>& freeze,
                      const std::function<void()>& thaw) {
     const Watched alice(url()), bob(url());
@@ -135,7 +135,7 @@ class RedisStandstill : public OnRedis, public testing::WithParamInterface<Way> 
 
     clock.set_ahead(frozen + 1s);
     thaw();
-    redis.command({"PING"});  // answered when it goes on
+    redis.command({"PING"});  // answered once the server goes on
     EXPECT_TRUE(succeeded(take_at_once(bob.store, "wanted"))) << "it waits for its own orphan";
     for (const Watched* each : {&alice, &bob})
       EXPECT_TRUE(eventually([&] { return each->store.stats().debts == 0; }));
@@ -159,7 +159,7 @@ class RedisStandstill : public OnRedis, public testing::WithParamInterface<Way> 
 };
 
 TEST_P(RedisStandstill, S17PausedForTwiceTheTtl) {
-  // The connection stays: of one that was closed the server would not do what it has put off.
+  // The connection must stay: for a closed one the server drops what it has put off.
   nothing_stays(
       800ms,
       [&] {
@@ -169,7 +169,7 @@ TEST_P(RedisStandstill, S17PausedForTwiceTheTtl) {
 }
 
 TEST_P(RedisStandstill, S17StoppedForTwiceTheTtl) {
-  // Longer than a silent connection is trusted; the server reads to its end what came on it.
+  // Longer than a silent connection is trusted. The server still reads all that came on it.
   nothing_stays(
       2s, [&] { server.stop(); }, [&] { server.resume(); });
 }
@@ -188,7 +188,7 @@ const Way ways[] = {
 INSTANTIATE_TEST_SUITE_P(Urls, RedisStandstill, testing::ValuesIn(ways),
                          [](const auto& way) { return std::string(way.param.name); });
 
-// All ports from which this process could call a server are taken. Connections that stand go on.
+// All local ports for new connections are taken. Existing connections go on.
 TEST(RedisPorts, R10UsedUpIsUnavailableUntilThereIsOne) {
   const LossyNetwork network;
   if (!network.usable()) GTEST_SKIP() << network.why_not();

@@ -12,13 +12,13 @@ using namespace support;
 
 class RedisFailover : public OnRedis {
  protected:
-  // On a busy machine sentinels that act would give up a master that is well.
+  // On a busy machine, sentinels that act by themselves would replace a healthy master.
   static constexpr Millis never_by_themselves{60'000};
 };
 
-// Nobody knows how much a replica lacks, so the lock is taken from those that may take over.
+// How far a replica lags is up to chance, so the test deletes the lock on those that may take over.
 TEST_F(RedisFailover, S06ToAReplicaThatLacksTheLockIsGuarded) {
-  SkewedClock clock;  // of the servers; the sentinels have the real one
+  SkewedClock clock;  // for the servers; the sentinels have the real one
   RedisReplicas redis{never_by_themselves, {.environment = clock.environment()}};
   const std::string url = redis.url() + "?guard=on&guard_ttl=40s";
   ASSERT_TRUE(succeeded(open(url)->init(Init::as_new)));

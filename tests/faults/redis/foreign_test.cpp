@@ -1,4 +1,4 @@
-// Keys that are not ours (S13, S14): busy, told so, and left exactly as they were.
+// Keys that are not ours (S13, S14): an ask is busy and says why, and they stay as they were.
 #include <thread>
 #include <vector>
 
@@ -48,7 +48,7 @@ class RedisHasAnothersKey : public OnRedis {
 
 TEST_F(RedisHasAnothersKey, S13OfAnyType) {
   const RedisCommand makers[] = {
-      {"HSET", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1"},  // as Redisson has it
+      {"HSET", "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1"},  // as Redisson writes it
       {"XADD", "*", "field", "value"},
       {"SET", std::string(1 << 20, 'x')},
       {"RPUSH", "one"},
@@ -56,7 +56,7 @@ TEST_F(RedisHasAnothersKey, S13OfAnyType) {
       {"ZADD", "1", "one"},
   };
   const auto alice = open(server.url()).value();
-  // All at once, because each of them is waited for in vain.
+  // All at once, because each of them waits in vain.
   std::vector<std::jthread> threads;
   for (const RedisCommand& maker : makers)
     threads.emplace_back([&] { expect_left_alone(alice, maker); });

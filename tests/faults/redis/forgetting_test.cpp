@@ -22,7 +22,7 @@ class RedisForgets : public OnRedis {
   static constexpr Millis past_quarantine{41'000};
 };
 
-// Somebody who holds it, and whose events are written down.
+// A holder whose events are recorded.
 class Owner : public Watched {
  public:
   Owner(const std::string& url, const std::string& name)
@@ -57,7 +57,7 @@ TEST_F(RedisForgets, S02AllAtARestartAndTheHolderIsTold) {
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(alice.lease.valid());
   EXPECT_TRUE(failed(alice.lease.release(), Errc::lost));
-  EXPECT_EQ(server.client().command({"EXISTS", key}).integer, 0);  // it was not made anew
+  EXPECT_EQ(server.client().command({"EXISTS", key}).integer, 0);  // it was not created again
   const auto next = take_at_once(open(server.url()).value(), name);
   ASSERT_TRUE(succeeded(next));
   EXPECT_GT(next->token(), alice.lease.token());
@@ -84,8 +84,8 @@ TEST_F(RedisForgets, S02AllAtARestartAndTheGuardKeepsOthersOut) {
   EXPECT_GT(next->token(), alice.lease.token());
 }
 
-// Five in line, each by a client of its own; how many of them were inside together with another of
-// them, or with somebody whose lease counts.
+// Five waiters, each with a client of its own. Counts those that were inside together with another
+// of them, or with a holder whose lease counts.
 class Waiters {
  public:
   Waiters(const std::string& url, const std::string& name, const Lease& holder,
@@ -138,7 +138,7 @@ TEST_F(RedisForgets, S03AllByFlushallWithWaitersInLine) {
 TEST_F(RedisForgets, S03AllByFlushallAndTheGuardKeepsWaitersOut) {
   ASSERT_TRUE(succeeded(open(guarded)->init(Init::as_new)));
   const Owner alice(guarded, name);
-  // So short a ttl that they ask again within 4 s, before alice does.
+  // A ttl so short that they ask again within 4 s, before alice does.
   Waiters waiters(guarded, name, alice.lease, {.ttl = 6s});
   ASSERT_TRUE(eventually([&] { return alice.waiting() == Waiters::count; }));
   redis.command({"FLUSHALL"});
@@ -154,7 +154,7 @@ TEST_F(RedisForgets, S03AllByFlushallAndTheGuardKeepsWaitersOut) {
   EXPECT_EQ(waiters.beside_holder, 0);
 }
 
-// No guard can see it: for up to ttl/3 there may be two, and their tokens tell them apart.
+// No guard can see it: for up to ttl/3 there may be two holders, and their tokens tell them apart.
 TEST_F(RedisForgets, S04OneKeyByAnOperator) {
   Owner alice(server.url(), name);
   redis.command({"DEL", key});

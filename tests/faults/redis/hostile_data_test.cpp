@@ -1,5 +1,5 @@
 // B17 of docs/faults.md: keys of ours that hold what we never wrote. Nobody gets such a lock,
-// nothing of it is changed, and whoever looks at it is told, or sees nothing.
+// nothing in it changes, and a reader gets an error or sees nothing.
 
 #include "cli/cli.hpp"
 #include "stores/redis/keys.hpp"
@@ -20,7 +20,7 @@ class RedisHostileData : public Cli {
     return Running(planned).wait().code;
   }
   std::string dump() { return redis.command({"DUMP", key}).text; }
-  // The state of a lock that is held, as the server keeps it.
+  // The state of a held lock, as the server keeps it.
   std::string held_state() {
     const auto lease = alice.lock(name).try_acquire();
     return redis.command({"HGET", key, "s"}).text;
@@ -89,8 +89,8 @@ TEST_F(RedisHostileData, B17HolderOfTenMegabytes) {
   EXPECT_EQ(holdfast_on_redis({"ls", "--json"}), 0);
 }
 
-// Cut anywhere, or with any byte turned: no crash, and no error that is not told. It frees nothing,
-// but for a turned byte of the lease's end, which may say that it is over.
+// Cut anywhere, or with any byte flipped: no crash, and only errors that tell of it. Nothing frees
+// the lock, except a flipped byte in the lease's end, which may say that it is over.
 TEST_F(RedisHostileData, B17DamagedState) {
   const auto state = held_state();
   constexpr std::size_t end = 40, claim = 48, after_claim = 64;  // scripts/line.lua

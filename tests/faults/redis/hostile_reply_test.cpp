@@ -1,6 +1,6 @@
-// B15 and B16 of docs/faults.md: replies that no Redis server sends, in every place where we
-// read one. They end the connection; they cost little memory, and nobody is ever told that it holds
-// something.
+// B15 and B16 of docs/faults.md: replies that no Redis server sends, in every place where we read
+// one. They end the connection and cost little memory, and nobody ever believes that it holds
+// something because of them.
 
 #include <atomic>
 #include <fstream>
@@ -21,11 +21,11 @@ using namespace support;
 
 constexpr long most_growth = 32 << 10;  // KiB
 
-// How much more memory than at the beginning was ever in use.
+// How far memory use has ever risen above that at the beginning.
 class Memory {
  public:
   Memory() {
-    std::ofstream("/proc/self/clear_refs") << 5;  // The peak begins anew.
+    std::ofstream("/proc/self/clear_refs") << 5;  // Resets the peak.
     before_ = own_status("VmRSS");
   }
   long growth() const { return own_status("VmHWM") - before_; }
@@ -36,18 +36,18 @@ class Memory {
 
 class RedisHostileReplies : public testing::Test {
  protected:
-  // Some poisons are not understood before the patience ends.
+  // Some poisons are not recognized before the patience ends.
   static Store client(const EvilServer& evil, Millis patience = 500ms) {
     return open(evil.url(), {.patience = patience, .release_deadline = 20ms}).value();
   }
-  // One line of printable text, not long.
+  // One short line of printable text.
   static void expect_decent(const Error& error) {
     EXPECT_TRUE(error.errc() == Errc::unavailable || error.errc() == Errc::corrupt) << error.what();
     EXPECT_LT(error.message().size(), 1024U);
     for (const char byte : error.message())
       EXPECT_TRUE(static_cast<unsigned char>(byte) >= 0x20 && byte != 0x7f) << error.message();
   }
-  // Serves each hostile reply as `place` says, each one to a lock that has its name.
+  // Serves each hostile reply where `place` says, each to a lock with the reply's name.
   template <class Place, class Test>
   static void each(Place&& place, Test&& test) {
     const RedisServer server;
@@ -61,8 +61,8 @@ class RedisHostileReplies : public testing::Test {
       }
     }
   }
-  // The same where each of them is waited for: all of them together take less memory than any of
-  // those that do not end would, if it were kept.
+  // The same where each test has to wait: all of them together take less memory than any endless
+  // reply would, if it were kept.
   template <class Place, class Test>
   static void all_at_once(Place&& place, Test&& test) {
     const RedisServer server;
@@ -101,7 +101,7 @@ TEST_F(RedisHostileReplies, B15InPlaceOfAnyReply) {
 
 TEST_F(RedisHostileReplies, B15InTheGreeting) {
   each(instead_of("INFO"), [](const RedisServer&, const EvilServer& evil, const std::string& name) {
-    // What is no error and does not break the stream may pass: the scripts alone decide.
+    // A reply that is no error and does not break the stream may pass: only the scripts decide.
     const auto lease = client(evil).lock(name).try_acquire();
     if (!lease) expect_decent(lease.error());
   });
@@ -120,7 +120,7 @@ TEST_F(RedisHostileReplies, B15ToAList) {
   });
 }
 
-// Whoever waits is not granted anything by it, and gets the lock when it is free.
+// It grants a waiter nothing, and the waiter gets the lock when it is free.
 TEST_F(RedisHostileReplies, B15InPlaceOfASubscription) {
   all_at_once(instead_of("SUBSCRIBE"),
               [](const RedisServer& server, const EvilServer& evil, const std::string& name) {
@@ -159,7 +159,7 @@ TEST_F(RedisHostileReplies, B15InPlaceOfAMessage) {
               });
 }
 
-// Somebody whose server spoils renewals from some moment on.
+// A holder whose server spoils renewals from some moment on.
 class Spoiled {
  public:
   Spoiled(const RedisServer& server, const Poison& poison)
@@ -195,7 +195,7 @@ TEST_F(RedisHostileReplies, B15ToARenewal) {
   const RedisServer server({.environment = clock.environment()});
   std::vector<std::unique_ptr<Spoiled>> all;
   for (const auto& poison : poisons())
-    if (poison.say.times == 1)  // Enough of them at once.
+    if (poison.say.times == 1)  // Only these, because all run at once.
       all.push_back(std::make_unique<Spoiled>(server, poison));
   const auto bob = open(server.url()).value();
   jump(past_renewal);
@@ -238,7 +238,7 @@ TEST_F(RedisHostileErrors, B16AreEscapedAndCut) {
       EXPECT_EQ(cli_test::lines_in(outcome.err), 1U) << outcome.err;
       EXPECT_LT(outcome.err.size(), 4096U);
       const auto controls = [](char byte) { return static_cast<unsigned char>(byte) < 0x20; };
-      EXPECT_EQ(std::ranges::count_if(outcome.err, controls), 1);  // The end of the line.
+      EXPECT_EQ(std::ranges::count_if(outcome.err, controls), 1);  // The newline.
     }
   }
 }

@@ -1,5 +1,5 @@
-// A server that forgot, and an operator who runs `init` (S02, S03): by the library and the command,
-// on one server and in a Cluster. Markers are read with a raw client.
+// A server that forgot, and an operator who runs `init` (S02, S03): with the library and with the
+// command, on one server and in a Cluster. A raw client reads the markers.
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ class RedisInitCommand : public OnRedis, public testing::WithParamInterface<Arra
       count += std::ssize(server->client().command({"KEYS", "hf:guard*"}).items);
     return count;
   }
-  // All that the servers know; and who holds the lock since before that does not know it.
+  // The servers forget everything, and an earlier holder does not know it.
   void forget() const {
     for (RedisServer* server : masters->servers()) server->client().command({"FLUSHALL"});
     ASSERT_EQ(markers(), 0);
@@ -78,7 +78,7 @@ class RedisInitCommand : public OnRedis, public testing::WithParamInterface<Arra
         client.command({"CLIENT", "KILL", "TYPE", type, "SKIPME", "yes"});
     }
   }
-  // The lock of a server that was marked when it was new.
+  // Marks the server while it is new, and gives the peer its lock.
   void give_to(Peer& peer) const {
     ASSERT_TRUE(succeeded(open(url)->init(Init::as_new)));
     peer.acquire(name);
@@ -167,7 +167,7 @@ TEST_P(RedisInitCommand, AsNewLetsTheFirstUseOfANewServerInAtOnce) {
   EXPECT_EQ(holdfast_on(url, {"run", "--no-wait", name, "--", "true"}).code, 0);
 }
 
-// What a terminal shows, with `answer` typed in; and the exit status.
+// What a terminal shows after `answer` was typed, and the exit status.
 class Typed {
  public:
   Typed(const std::string& url, const cli_test::Words& arguments, const std::string& answer) {

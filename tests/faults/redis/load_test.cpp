@@ -105,7 +105,7 @@ TEST_F(RedisLoad, L03TenThousandHeldLocksAreRenewedInAFewRequests) {
 
 class RedisLoadClock : public RedisLoad {};
 
-// Some of them, again and again. A killed holder blocks the others for its ttl, and no longer.
+// Kills some of them, again and again. A killed holder blocks the others for its ttl only.
 TEST_F(RedisLoadClock, L05WaitersKilledAllTheTime) {
   constexpr std::size_t many = 6;
   const Witness witness(folder_.path());
@@ -117,13 +117,13 @@ TEST_F(RedisLoadClock, L05WaitersKilledAllTheTime) {
   ASSERT_TRUE(eventually([&] { return listed(alice, name).size() >= many - 1; }));
   for (int round = 0; round < 2; ++round) {
     const long before = witness.visits();
-    for (int each = 0; each < 2; ++each) peers.pop_back();  // -9
+    for (int each = 0; each < 2; ++each) peers.pop_back();  // kill -9
     const auto start = std::chrono::steady_clock::now();
     ASSERT_TRUE(eventually([&] { return witness.visits() > before + 10; }));
     EXPECT_LT(std::chrono::steady_clock::now() - start, sanitized ? 60s : 20s);
   }
   peers.clear();
-  clock.set_ahead(past_ttl);  // Nobody is left whom that could harm.
+  clock.set_ahead(past_ttl);  // Nobody is left who could be harmed by it.
   EXPECT_TRUE(witness.visit());
   EXPECT_TRUE(succeeded(alice.lock(name).acquire()));
   EXPECT_TRUE(nothing_left_but_marks(server, name));
@@ -142,7 +142,7 @@ TEST_F(RedisLoad, L07ManyTimesInARow) {
   const auto memory = own_status("VmRSS");
   const auto used = redis.command({"MEMORY", "USAGE", key}).integer;
   rounds(scaled(20'000));
-  EXPECT_LE(open_descriptors(), descriptors + 8);  // on a busy machine it has spare connections
+  EXPECT_LE(open_descriptors(), descriptors + 8);  // a busy machine makes it open spare connections
   EXPECT_LT(own_status("VmRSS"), memory + (sanitized ? 64 << 10 : 2 << 10));
   EXPECT_EQ(redis.command({"DBSIZE"}).integer, 1);
   EXPECT_EQ(redis.command({"MEMORY", "USAGE", key}).integer, used);
@@ -176,7 +176,7 @@ TEST_F(RedisLoad, L09AStoppedWaiterInFrontIsPassedOverWithinItsTtl) {
   ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 2; }));
   front.stop();
   EXPECT_TRUE(succeeded(lease->release()));
-  EXPECT_EQ(holding(alice, name), 1);  // the one in front, though it cannot know
+  EXPECT_EQ(holding(alice, name), 1);  // the one in front, which is stopped and cannot know
   EXPECT_EQ(waiting(alice, name), 1);
   clock.set_ahead(past_ttl);
   jump(past_ttl);

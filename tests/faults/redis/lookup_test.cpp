@@ -1,4 +1,4 @@
-// N21 of docs/faults.md: host names of which nothing, or not every address, is of use.
+// N21 of docs/faults.md: host names without an address, or with a dead one first.
 
 #include <dlfcn.h>
 #include <netdb.h>
@@ -17,8 +17,8 @@ using Lookup = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
 
 }  // namespace
 
-// The C library's, but for one name, which has a dead address first. The store of this program (not
-// the loaded one) finds this one.
+// The C library's, except that one name has a dead address first. The store that is linked into
+// this program (not the loaded one) calls this one.
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
                            addrinfo** found) {
   static const auto real = reinterpret_cast<Lookup>(::dlsym(RTLD_NEXT, "getaddrinfo"));
@@ -51,7 +51,7 @@ TEST(RedisLookup, N21DeadAddressThenALiveOne) {
   const RedisServer server;
   const auto port = std::to_string(server.port());
   EXPECT_TRUE(failed(opened("redis://127.0.0.2:" + port).lock("n").try_acquire(),
-                     Errc::unavailable));  // Nobody is there.
+                     Errc::unavailable));  // Nobody listens there.
   const auto alice = opened(std::string("redis://") + name_of_two + ":" + port);
   EXPECT_TRUE(succeeded(alice.lock("n").try_acquire()));
 }

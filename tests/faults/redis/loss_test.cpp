@@ -1,5 +1,5 @@
-// N14 of docs/faults.md: three of ten packets are lost, either way. It is slower, and nothing
-// that is held gets lost.
+// N14 of docs/faults.md: three of ten packets are lost, in each direction. Everything is slower,
+// and nothing that is held gets lost.
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace support;
 
-// TCP takes its time to send again what was lost.
+// In real time, because TCP takes its time to send again what was lost.
 TEST(RedisLossClock, N14ThreePacketsOfTen) {
   const LossyNetwork network;
   if (!network.usable()) GTEST_SKIP() << "no namespace that loses packets: " << network.why_not();
@@ -38,7 +38,7 @@ TEST(RedisLossClock, N14ThreePacketsOfTen) {
   EXPECT_GT(network.lost(), 0);
 }
 
-// What is late travels once more, on another connection; the first one says nothing any more.
+// Hedging: a late request is sent once more, on another connection, and the first one stays silent.
 class RedisLateAnswers : public BehindProxy {
  protected:
   void silence_first_connections() { proxy.hold_those("LOAD"); }  // they begin with the scripts
@@ -57,7 +57,7 @@ TEST_F(RedisLateAnswers, N14RenewalsTravelOnceMore) {
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
 }
 
-// Whichever copy of it is answered first: the others found nothing, and that was its own doing.
+// Whichever copy is answered first, the other one finds nothing, because the first did it.
 TEST_F(RedisLateAnswers, N14ReleaseThatWasDoneTwice) {
   const auto alice = connected_client({.release_deadline = patient});
   auto lease = alice.lock(name, long_lived).acquire();
@@ -80,7 +80,7 @@ TEST_F(RedisLateAnswers, N14InTimeThereIsOneConnection) {
   EXPECT_EQ(proxy.counts().connections, 1);
 }
 
-// Many are given back at once, and the server takes its time: whose turn has not come is not late.
+// Many releases at once, at a slow server: a request whose turn has not come is not late.
 class RedisBacklog : public OnRedis {
  protected:
   RedisServer server{{.config = {"enable-debug-command local"}}};
@@ -98,14 +98,14 @@ TEST_F(RedisBacklog, N14EachOfManyReleasesTravelsOnce) {
   }
   redis.command({"CONFIG", "RESETSTAT"});
   {
-    // Between its pieces of what it has read, the server stands still.
+    // The server stalls between the pieces of what it has read.
     const std::jthread busy([&](const std::stop_token& stop) {
       auto other = server.client();
       while (!stop.stop_requested()) other.command({"DEBUG", "SLEEP", "0.03"});
     });
     EXPECT_TRUE(succeeded(alice.close(patient)));
   }
-  // Some may have met their deadline on a machine that stood still.
+  // On a machine that stood still, some may have met their deadline.
   EXPECT_LE(redis.calls()["evalsha"], many + many / 10);
   for (const auto& each : redis.command({"KEYS", "hf:*"}).items)
     EXPECT_EQ(redis.command({"HGET", each.text, "s"}).text.at(2), 0) << each.text;

@@ -1,5 +1,5 @@
-// A server with many keys: what concerns one name costs no more than in an empty one, and a list
-// goes through them all in pages (B19).
+// A server with many keys: a call for one name costs no more than on an empty one, and a list goes
+// through all keys in pages (B19).
 #include <poll.h>
 #include <pty.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using namespace support;
 using cli_test::Running;
 using cli_test::Words;
 
-// A terminal that a test looks at.
+// A terminal whose output the test reads.
 class Screen {
  public:
   Screen() {
@@ -54,7 +54,7 @@ class Screen {
 
 class RedisHasManyKeys : public OnRedis {
  protected:
-  // As many of others as of locks that were released.
+  // Adds `each` foreign keys, and as many of released locks.
   void fill(int each) {
     redis.command({"SELECT", "1"});
     redis.command({"EVAL",
@@ -70,7 +70,7 @@ class RedisHasManyKeys : public OnRedis {
     return redis.calls();
   }
   long scans() { return redis.calls()["scan"]; }
-  // When one listing has ended, and the next has begun.
+  // Taken when one listing has ended and the next has begun.
   long peak_of_watch(const std::string& url, long pages) {
     redis.command({"CONFIG", "RESETSTAT"});
     Running watch(plan_on(url, {"watch", "--json"}));
@@ -155,7 +155,7 @@ TEST_F(RedisHasManyKeys, AListLastsForAsLongAsItsPagesAreAnswered) {
   EXPECT_GE(pages, 4000 / 500);
 }
 
-// A page is not answered before the caller was told of the one before it.
+// No page is answered before the caller was told of the one before it.
 TEST_F(RedisHasManyKeys, AListTellsItsCallerHowFarItIs) {
   fill(1'000);
   std::atomic<int> told = 0;

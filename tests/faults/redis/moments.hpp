@@ -1,5 +1,5 @@
-// tests/faults/redis/moments.hpp: what happens in the life of a lease of 30 s, without the wait for
-// it. It is renewed after 10 s, at risk after 15 s, and over after 30 s: at the latest by its
+// tests/faults/redis/moments.hpp: the moments in the life of a lease of 30 s, without waiting for
+// them. It is renewed after 10 s, at risk after 15 s, and over after 30 s: at the latest by its
 // server, whose clock a test sets as well (support/skewed_clock.hpp).
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace holdfast::support {
 
-inline constexpr Millis from_renewal_to_next{3'000};  // of one that failed
+inline constexpr Millis from_renewal_to_next{3'000};  // after one that failed
 inline constexpr Millis from_renewal_to_risk{5'000};
 inline constexpr Millis from_risk_to_end{past_ttl - from_renewal_to_risk - past_renewal};
 
-// What this client holds is due, and renewed if it can be. The first renewal may find a connection
-// that is dead; there is a second one then.
+// Makes the leases of this client due, and renewed if possible. If the first renewal finds a dead
+// connection, a second one follows.
 inline void come_due(const Store& store) {
   const auto before = store.stats();
   jump(past_renewal);

@@ -130,7 +130,7 @@ TEST_F(RedisNames, B02ToB04RoundTripInJson) {
   EXPECT_EQ(names_in(outcome.out), std::multiset<std::string>(nasty.begin(), nasty.end()));
   EXPECT_EQ(lines_in(outcome.out), 1U);
   const auto controls = [](char byte) { return static_cast<unsigned char>(byte) < 0x20; };
-  EXPECT_EQ(std::ranges::count_if(outcome.out, controls), 1);  // The end of the line.
+  EXPECT_EQ(std::ranges::count_if(outcome.out, controls), 1);  // The newline.
   nothing_but_our_scripts_ran();
 }
 

@@ -21,7 +21,7 @@ using namespace support;
 
 class RedisNetwork : public BehindProxy {
  protected:
-  // How long the lease still lives at the server.
+  // How long the lease still has at the server.
   Millis left_at_server() const {
     const auto all = listed(bob, name);
     return all.empty() ? Millis(0) : all.front().ttl_left.value();
@@ -42,7 +42,7 @@ TEST_F(RedisNetwork, N01RefusedFromTheStart) {
   EXPECT_EQ(patient.wait_for(0s), std::future_status::timeout);
   jump(StoreOptions{}.patience);
   EXPECT_TRUE(failed(patient.get(), Errc::unavailable));
-  EXPECT_EQ(alice.stats().debts, 0U);  // Nothing was sent, so nothing is to be taken back.
+  EXPECT_EQ(alice.stats().debts, 0U);  // Nothing was sent, so there is nothing to withdraw.
 }
 
 TEST_F(RedisNetwork, N01RefusedForAWhile) {
@@ -59,13 +59,13 @@ TEST_F(RedisNetwork, N02SilenceFromTheStart) {
   const auto alice = client({.patience = impatient});
   EXPECT_TRUE(failed(alice.lock(name, long_lived).try_acquire_for(600ms), Errc::unavailable));
   EXPECT_TRUE(failed(alice.lock(name, long_lived).acquire(), Errc::unavailable));
-  proxy.heal();  // An ask may still be under way, to be taken back as soon as it is answered.
+  proxy.heal();  // An ask may still be under way; it is withdrawn once it is answered.
   EXPECT_TRUE(succeeded(alice.lock(name + "/2").acquire()));
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
   EXPECT_TRUE(nothing_left_but_marks(server, name));
 }
 
-// What was sent into the silence comes to the server when it is over, but nobody wants it any more.
+// What was sent into the silence reaches the server after it, when nobody wants it any more.
 TEST_F(RedisNetwork, N02SilenceDuringAcquire) {
   const auto alice = connected_client();
   proxy.hold();
@@ -92,7 +92,7 @@ TEST_F(RedisNetwork, N03SilenceWhileHeld) {
   clock.set_ahead(almost);
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(lease->valid());
-  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // So she knows it before him.
+  EXPECT_TRUE(failed(bob.lock(name).try_acquire(), Errc::busy));  // So alice knows before bob does.
   clock.set_ahead(past_ttl);
   const auto next = bob.lock(name).acquire();
   EXPECT_TRUE(eventually([&] { return diary.count(name, Event::Kind::lost) == 1; }));
@@ -157,7 +157,7 @@ TEST_F(RedisNetwork, N06ReplyOfReleaseIsLost) {
   EXPECT_TRUE(succeeded(bob.lock(name).try_acquire()));
 }
 
-// The server renews it, and nobody tells us: we must not count on it.
+// The server renews it, but we do not hear of it, so we must not count on it.
 TEST_F(RedisNetwork, N07RepliesOfRenewalsAreLost) {
   const auto alice = client();
   const auto lease = alice.lock(name).acquire();
@@ -197,7 +197,7 @@ TEST_F(RedisNetwork, N12DelayShortensTheLease) {
   EXPECT_TRUE(succeeded(lease->release()));
 }
 
-// The margin is half of the ttl, and half of it has passed when the reply comes, which is still
+// The margin is half of the ttl, and half of the ttl has passed when the reply comes. It is still
 // read (on a busy machine not always: then there is none).
 TEST_F(RedisNetwork, N13ReplyThatComesWhenTheLeaseIsWorthless) {
   const auto alice = connected_client();
@@ -225,12 +225,12 @@ TEST_F(RedisNetwork, N13DelayLongerThanTheTtl) {
   EXPECT_TRUE(failed(trying.get(), Errc::unavailable));
   proxy.heal();
   EXPECT_TRUE(eventually([&] { return alice.stats().debts == 0; }));
-  clock.set_ahead(past_ttl);  // What came too late even for that ends by its ttl.
+  clock.set_ahead(past_ttl);  // What came too late to be withdrawn ends with its ttl.
   EXPECT_TRUE(succeeded(take_at_once(bob, name)));
   EXPECT_TRUE(nothing_left_but_marks(server, name));
 }
 
-// Requests pass and replies do not: a holder is lost, and who waits is not told of its grant.
+// Requests pass and replies do not: a holder loses its lease, a waiter does not hear of its grant.
 TEST_F(RedisNetwork, N15RepliesAloneAreLost) {
   const std::string other = "the/other";
   const auto alice = client(), carol = client();
@@ -242,7 +242,7 @@ TEST_F(RedisNetwork, N15RepliesAloneAreLost) {
   ASSERT_TRUE(eventually([&] { return waiting(bob, other) == 1; }));
   proxy.hold(Way::replies);
   EXPECT_TRUE(succeeded(bobs->release()));
-  EXPECT_TRUE(eventually([&] { return holding(bob, other) == 1; }));  // At the server it is hers.
+  EXPECT_TRUE(eventually([&] { return holding(bob, other) == 1; }));  // At the server carol has it.
   jump(past_ttl);
   EXPECT_FALSE(waited.get());
   EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
@@ -267,7 +267,7 @@ TEST_F(RedisNetwork, N24ServerThatSaysNothing) {
   EXPECT_EQ(silent.commands("EVALSHA"), 0);
 }
 
-// Half-open for ever: what was connected hears nothing any more, and who connects anew is served.
+// Half-open for ever: existing connections hear nothing any more, and new ones are served.
 TEST_F(RedisNetwork, N24ConnectionThatHasFallenSilent) {
   std::mutex mutex;
   std::set<std::thread::id> connections;  // Each is served by a thread of its own.
@@ -287,14 +287,14 @@ TEST_F(RedisNetwork, N24ConnectionThatHasFallenSilent) {
     const std::lock_guard guard(mutex);
     silent = true;
   }
-  // The shorter the ttl, the sooner it calls it silent.
+  // The shorter the ttl, the sooner it calls a connection silent.
   EXPECT_TRUE(succeeded(alice.lock(name, {.ttl = 6s}).acquire()));
   EXPECT_TRUE(renews_when_due(alice));
   EXPECT_TRUE(held->valid());
 }
 
-// Whoever writes into a connection that has ended is sent SIGPIPE, unless it asks for none: here
-// the server hangs up again and again under several threads, some of which write on.
+// A process that writes into a closed connection gets SIGPIPE, unless it asks for none. Here the
+// server hangs up again and again on several threads, some of which are still writing.
 TEST_F(RedisNetwork, R09NoSignalFromADeadConnection) {
   std::signal(SIGPIPE, SIG_DFL);
   const auto alice = open(server.url()).value();

@@ -1,4 +1,4 @@
-// tests/faults/redis/on_redis.hpp: a server of a test's own, a raw client to meddle with it, the
+// tests/faults/redis/on_redis.hpp: a test's own server, a raw client to meddle with it, and the
 // command on it.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace holdfast::support {
 
-// `holdfast` on a store that is no file.
+// `holdfast` on a Redis server.
 class OnRedis : public cli_test::Cli {
  protected:
   cli_test::Running::Plan plan_on(const std::string& url, const cli_test::Words& arguments) const {

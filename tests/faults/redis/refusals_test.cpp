@@ -1,5 +1,5 @@
 // Servers that say no (S10, S11, S16, S18): they load, cannot save, have no memory, lack replicas,
-// are full or busy. All of it is definite, named in the error, and got over when the server is.
+// are full or busy. Each is definite, named in the error, and over when the server recovers.
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -15,11 +15,11 @@ using namespace support;
 class RedisRefuses : public OnRedis {};
 
 TEST_F(RedisRefuses, S10WhileItLoads) {
-  // A key a millisecond, and an ear for clients in between.
+  // Loads a key per millisecond, and serves clients in between.
   RedisServer server({.config = {"enable-debug-command local", "key-load-delay 1000",
                                  "loading-process-events-interval-bytes 1024"}});
   auto redis = server.client();
-  redis.command({"DEBUG", "POPULATE", "1500"});  // longer than a client rests
+  redis.command({"DEBUG", "POPULATE", "1500"});  // longer than a client backs off
   redis.command({"SAVE"});
   const auto alice = open(server.url()).value();
   ASSERT_TRUE(succeeded(alice.lock("to/connect").acquire()));
@@ -38,11 +38,11 @@ TEST_F(RedisRefuses, S10WhileItLoads) {
   server.start();  // returns when all is loaded
 }
 
-// Writes are refused from begin to end.
+// The server refuses writes from begin() to end().
 struct Refusal {
   std::string reason;
   std::string word;  // the server's own
-  bool releases;     // what was held can be given back meanwhile
+  bool releases;     // a held lock can be released meanwhile
   std::vector<std::string> config;
   std::function<void(RedisClient&)> begin;
   std::function<void(RedisClient&)> end;
@@ -70,7 +70,7 @@ const std::vector<Refusal>& refusals() {
        .config = {"save 3600 1000000"},
        .begin =
            [](RedisClient& redis) {
-             std::filesystem::create_directory(saved_file(redis));  // which no file replaces
+             std::filesystem::create_directory(saved_file(redis));  // which a file cannot replace
              save(redis, "err");
            },
        .end =
@@ -158,7 +158,7 @@ TEST_F(RedisRefuses, S16ClientsBeyondItsNumber) {
   const Watched alice(server.url());
   const auto lease = alice.take(name, {});
   ASSERT_TRUE(succeeded(lease));
-  redis.command({"CONFIG", "SET", "maxclients", "2"});  // those two
+  redis.command({"CONFIG", "SET", "maxclients", "2"});  // alice and this client
   const auto outcome = holdfast_on(server.url(), {"run", "another", "--wait", "1s", "--", "true"});
   EXPECT_EQ(outcome.code, 69) << outcome.err;
   EXPECT_NE(outcome.err.find("maxclients"), std::string::npos) << outcome.err;

@@ -1,5 +1,5 @@
-// N08 to N11 of docs/faults.md: replies that are cut, in pieces or late, and requests that
-// come when nobody waits for them. Most stand where the core would, to see each single answer.
+// N08 to N11 of docs/faults.md: replies that are cut, in pieces or late, and requests that arrive
+// when nobody waits for them. Most tests stand in for the core, to see each single answer.
 
 #include <future>
 #include <mutex>
@@ -18,7 +18,7 @@ using testing_support::RedisStoreClient;
 
 class RedisReplies : public BehindProxy {
  protected:
-  // How many bytes the reply to this has.
+  // The size of the reply to this request.
   template <class Request>
   std::size_t reply_bytes(Request&& request) {
     connect();
@@ -87,7 +87,7 @@ TEST_F(RedisReplies, N08ReplyOfARenewalIsCutAfterEachByte) {
   EXPECT_EQ(proxy.counts().cuts, static_cast<long>(all));
 }
 
-// The other direction: what came in half is not done.
+// The other direction: the server does nothing with half a request.
 TEST_F(RedisReplies, N08RequestIsCut) {
   for (const std::size_t bytes : {1U, 9U, 100U}) {
     SCOPED_TRACE(bytes);
@@ -143,9 +143,9 @@ TEST_F(RedisReplies, N09ManyRepliesAtOnce) {
   }
 }
 
-// The dangerous way round: a grant that comes late, when the next ask is for what another holds.
+// The dangerous case: a grant comes late, when the next ask is for a lock that another holds.
 TEST_F(RedisReplies, N10LateReplyIsNotTakenForTheNext) {
-  for (const Millis patience : {200ms, 1200ms}) {  // The connection is kept; it is given up.
+  for (const Millis patience : {200ms, 1200ms}) {  // The connection is kept; then given up.
     SCOPED_TRACE(patience.count());
     const auto free = "free/" + std::to_string(patience.count());
     const auto taken = "taken/" + std::to_string(patience.count());
@@ -167,7 +167,7 @@ TEST_F(RedisReplies, N10LateReplyIsNotTakenForTheNext) {
 
 // ── requests that come late ──────────────────────────────────────────────────────────────────────
 
-// Keeps a script that it was sent, and hangs up.
+// Keeps a script that it receives, and hangs up.
 class Kept {
  public:
   void keep_next() {

@@ -1,5 +1,5 @@
-// Users whose rights or passwords are not what they should be, or not any more (S20, S21); and one
-// who has no more than its own part of a server (X10).
+// Users whose rights or passwords are wrong, or become wrong (S20, S21), and a tenant that has no
+// more than its own part of a server (X10).
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
@@ -73,7 +73,7 @@ TEST_F(RedisUser, S20LosesItsKeys) {
   EXPECT_EQ(refused.error().reason(), "permission");
 }
 
-// Nobody tells a waiter: it asks again and again, and gets it soon. Its user is warned once.
+// Nobody can notify the waiter: it asks again and again, and gets it soon. Its user is warned once.
 TEST_F(RedisUser, S20MayNotSubscribe) {
   allow({"-subscribe"});
   const Watched watched(url());
@@ -113,20 +113,20 @@ TEST_F(RedisUser, S20MayNotListenAnyMore) {
   ASSERT_TRUE(succeeded(lease));
   std::jthread waiter([&] { EXPECT_TRUE(succeeded(bob.take(name, {}))); });
   ASSERT_TRUE(eventually([&] { return waiting(alice, name) == 1; }));
-  allow({"resetchannels"});  // which ends what it listens to
+  allow({"resetchannels"});  // which ends its subscription
   ASSERT_TRUE(eventually([&] { return bob.count("", Event::Kind::warning) == 1; }));
   for (int asks = 0; asks < 4; ++asks) {
     const auto before = bob.store.stats().asks;
     jump(past_asking);
     ASSERT_TRUE(eventually([&] { return bob.store.stats().asks > before; }));
-    EXPECT_EQ(holding(bob.store, name), 1);  // Answered after that ask: no jump cuts it short.
+    EXPECT_EQ(holding(bob.store, name), 1);  // Answered after that ask, so no jump cuts it short.
   }
   EXPECT_TRUE(succeeded(lease->release()));
   jump(past_asking);
   waiter.join();
 }
 
-// Who has to wait will have to tell the next one.
+// A client that has to wait will have to notify the next one.
 TEST_F(RedisUser, S20MayNotPublish) {
   allow({"-publish"});
   const auto alice = open(url()).value(), bob = open(url()).value();
@@ -147,8 +147,8 @@ TEST_F(RedisUser, S20MayNotPublish) {
   EXPECT_TRUE(succeeded(lease->release()));
 }
 
-// What is held is let go nevertheless, and who waits finds out by asking. Who could not tell it
-// never waited itself: it is warned, and its next call tells what it lacks.
+// The release is done nevertheless, and the waiter finds out by asking. The holder never waited
+// itself: it is warned, and its next call tells which right it lacks.
 TEST_F(RedisUser, S20MayNotPublishAnyMore) {
   const Watched watched(url());
   const Store& alice = watched.store;
@@ -170,7 +170,7 @@ TEST_F(RedisUser, S20MayNotPublishAnyMore) {
   EXPECT_TRUE(succeeded(alice.lock("another").try_acquire()));
 }
 
-// Its place in line is kept, for nobody has passed it over: who comes later does not get in first.
+// It keeps its place in line, because nobody passed it over: no later client gets in first.
 TEST_F(RedisUser, S20WhomNobodyMayTellStaysInLine) {
   const auto alice = open(url()).value(), bob = open(url()).value();
   auto lease = alice.lock(name, long_lived).acquire();
@@ -184,11 +184,11 @@ TEST_F(RedisUser, S20WhomNobodyMayTellStaysInLine) {
   EXPECT_NE(outcome.err.find("PUBLISH"), std::string::npos) << outcome.err;
   EXPECT_EQ(waiting(alice, name), 1);
   allow({"+publish"});
-  const auto next = alice.lock(name).try_acquire();  // tells the first in line, which is granted it
+  const auto next = alice.lock(name).try_acquire();  // notifies the first in line, which gets it
   EXPECT_TRUE(failed(next, Errc::busy));
 }
 
-// The user of our page, but for one of several who share the server.
+// The user of our documentation, as one of several tenants of the server.
 TEST_F(RedisUser, X10ATenantHasItsPrefixAndNothingElse) {
   const std::string command = "redis-cli() { command redis-cli -p " +
                               std::to_string(server.port()) +
@@ -229,14 +229,14 @@ TEST_F(RedisUser, S21WithAWrongPasswordTriesOnce) {
   EXPECT_EQ(outcome.err.find("wrong@"), std::string::npos) << outcome.err;
   EXPECT_EQ(refused_logins(), 1);
   redis.command({"ACL", "SETUSER", "default", ">needed"});
-  EXPECT_EQ(holdfast_on(server.url(), {"run", name, "--", "true"}).code, 77);  // none at all
+  EXPECT_EQ(holdfast_on(server.url(), {"run", name, "--", "true"}).code, 77);  // no password at all
 }
 
 TEST_F(RedisUser, S21WhosePasswordWasChanged) {
   const Watched alice(url());
   auto lease = alice.take(name, {});
   ASSERT_TRUE(succeeded(lease));
-  // A waiter, so that there are two connections; and one who asks all the time.
+  // A waiter, so that there are two connections; and a client that asks all the time.
   const auto bob = open(url()).value();
   std::jthread waiter([&] { (void)bob.lock(name).try_acquire_for(15s); });
   ASSERT_TRUE(eventually([&] { return waiting(alice.store, name) == 1; }));
@@ -258,7 +258,7 @@ TEST_F(RedisUser, S21WhosePasswordWasChanged) {
   EXPECT_LE(static_cast<double>(refused_logins()), 2 * (passed.count() + 1));
   EXPECT_GE(refused_logins(), 2);
   allow({">secret"});
-  jump(4s);  // longer than it rests
+  jump(4s);  // longer than it backs off
   EXPECT_TRUE(eventually([&] { return bob.lock("another").try_acquire().has_value(); }));
 }
 

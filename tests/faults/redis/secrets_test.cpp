@@ -1,5 +1,4 @@
-// X03 of docs/faults.md: a password is said to the server and to nobody else, whatever goes
-// wrong.
+// X03 of docs/faults.md: only the server ever hears a password, whatever goes wrong.
 
 #include <fstream>
 #include <memory>
@@ -89,7 +88,7 @@ TEST_F(RedisSecrets, X03NorDoErrorsOfAnyKind) {
   const EvilServer silent([](const RedisCommand&) { return Say{}; });
   const EvilServer wrong([](const RedisCommand&) { return Say{"HTTP/1.1 400 no\r\n"}; });
   const auto at = "redis://alice:" + secret + "@";
-  // All at once, because it takes a third of the ttl to call one silent.
+  // All at once, because it takes a third of the ttl to call a server silent.
   std::vector<std::pair<std::string, std::unique_ptr<Running>>> all;
   for (const auto& url :
        {url_at(closed.port()), url_at(silent.port()), url_at(wrong.port()), at + "nothing.invalid",

@@ -1,5 +1,5 @@
 // N19 and N20 of docs/faults.md: the connection for messages fails while commands work, and
-// releases that fall between a look at the lock and the subscription; and B15: messages of others.
+// releases come between a look at the lock and the subscription. B15: messages of others.
 
 #include <atomic>
 #include <future>
@@ -18,7 +18,7 @@ using namespace support;
 
 class RedisSubscription : public testing::Test {
  protected:
-  // So long a ttl that nobody asks again for a lost message while this test lasts.
+  // A ttl so long that nobody asks again for a lost message while this test lasts.
   static std::future<Result<Lease>> wait_for(const Store& store, const std::string& name,
                                              Millis ttl = held_long) {
     return std::async(std::launch::async, [=] { return store.lock(name, {.ttl = ttl}).acquire(); });
@@ -45,8 +45,8 @@ TEST_F(RedisSubscription, N19DiesAndIsOpenedAgain) {
   EXPECT_TRUE(succeeded(waited.get()));
 }
 
-// Released at the moment when nobody listens: the line skips who cannot be told, and who subscribes
-// again looks again.
+// Released while nobody listens: the line skips a waiter that cannot be notified, and a waiter that
+// subscribes again looks again.
 TEST_F(RedisSubscription, N19ReleasedWhileItIsDead) {
   const auto alice = open(server.url()).value();
   for (int round = 0; round < 20; ++round) {
@@ -70,14 +70,14 @@ TEST_F(RedisSubscription, N19NeverComesBack) {
         &server);
     const auto alice = open(deaf.url()).value();
     auto held = bob.lock(name).acquire();
-    auto waited = wait_for(alice, name, 6s);  // The shorter, the sooner it calls it silent.
+    auto waited = wait_for(alice, name, 6s);  // The shorter, the sooner it counts as silent.
     ASSERT_TRUE(eventually([&] { return deaf.commands("SUBSCRIBE") > 0; }));
     EXPECT_TRUE(succeeded(held->release()));
     EXPECT_TRUE(succeeded(waited.get()));  // By polling.
   }
 }
 
-// Its connection stands, but nothing comes on it any more, as behind a firewall that forgot it.
+// The connection stays open, but nothing comes on it any more, as behind a firewall that forgot it.
 TEST_F(RedisSubscription, N19FallsSilent) {
   std::atomic<int> pings = 0;
   const EvilServer evil(
@@ -95,7 +95,7 @@ TEST_F(RedisSubscription, N19FallsSilent) {
   jump(past_asking);
   EXPECT_TRUE(eventually([&] { return evil.commands("SUBSCRIBE") > subscriptions; }));
   EXPECT_TRUE(succeeded(held->release()));
-  jump(past_asking);  // It passes no message on.
+  jump(past_asking);  // The evil server passes no messages on.
   EXPECT_TRUE(succeeded(waited.get()));
 }
 
@@ -119,7 +119,7 @@ TEST_F(RedisSubscription, N20ReleasedBetweenCheckAndSubscribe) {
   }
 }
 
-// Anybody may publish to our channel. Without the claim, which nobody else knows, it grants
+// Anybody may publish to our channel. A message without the claim, which nobody else knows, grants
 // nothing.
 TEST_F(RedisSubscription, B15MessagesOfOthers) {
   const auto alice = open(server.url()).value();

@@ -98,7 +98,7 @@ TEST_F(RedisTlsCommand, X01RevokedIsRefused) {
   EXPECT_NE(outcome.err.find("certificate revoked"), std::string::npos) << outcome.err;
   EXPECT_FALSE(heard_a_password(server));
   EXPECT_TRUE(succeeded(tried(checked(root.revoked({})))));
-  EXPECT_TRUE(succeeded(tried(at(server.tls_port(), known))));  // Not looked at unless asked for.
+  EXPECT_TRUE(succeeded(tried(at(server.tls_port(), known))));  // Not checked unless asked for.
 
   const auto absent = holdfast_on(checked(root.file() + ".absent"), {"run", name, "--", "true"});
   EXPECT_EQ(absent.code, 78) << absent.err;
@@ -152,7 +152,7 @@ TEST(RedisTls, X01TlsPortWithoutTls) {
   ASSERT_TRUE(failed(lease, Errc::unavailable));
 }
 
-// The command says so on every run, in one line, whatever it does.
+// The command warns on every run, in one line, whatever it does.
 TEST_F(RedisTlsCommand, X01UncheckedIsWarnedOf) {
   const Authority stranger;
   const RedisServer server(with(stranger.issue(loopback_names)));

@@ -1,4 +1,4 @@
-// tests/faults/redis/traffic.hpp: what a server is asked to do by others, as MONITOR shows it.
+// tests/faults/redis/traffic.hpp: the commands that others send to a server, as MONITOR shows them.
 //
 //   Traffic traffic(server);
 //   …
@@ -14,14 +14,14 @@ namespace holdfast::support {
 
 class Traffic {
  public:
-  // What `looker` asks for is not counted.
+  // The commands of `looker` do not count.
   Traffic(const RedisServer& server, RedisClient& looker)
       : looker_(looker), monitor_(server.client()) {
     ours_ = address_of(looker_.command({"CLIENT", "INFO"}).text);
     monitor_.command({"MONITOR"});
   }
 
-  // Since the last time; calls inside of scripts apart.
+  // Since the last call, without those inside scripts.
   const std::vector<std::string>& commands() {
     const std::string end = "the end " + std::to_string(++ends_);
     looker_.command({"ECHO", end});

@@ -1,4 +1,4 @@
-// What locks cost the server, counted in the commands that it is sent; and what they leave behind.
+// What locks cost the server, counted in the commands that it gets, and what they leave behind.
 #include <memory>
 #include <thread>
 
@@ -14,7 +14,7 @@ using namespace support;
 
 class RedisTraffic : public OnRedis {
  protected:
-  // In line, of the lock that one holder has alone.
+  // How many are in line for a lock with a single holder.
   long in_line() {
     return std::ranges::count_if(redis.command({"HKEYS", key}).items,
                                  [](const RedisReply& field) { return field.text[0] == 'e'; });
@@ -56,7 +56,7 @@ TEST_F(RedisTraffic, AHandoverIsOneCommandAndAPlaceInLineOne) {
   constexpr std::size_t count = 4;
   std::vector<std::unique_ptr<Peer>> peers;
   Peer first(server.url());
-  // Each of them has waited before, so that it listens already.
+  // Each has waited before, so that it listens already.
   for (std::size_t each = 0; each < count; ++each) {
     first.acquire(name, forever);
     peers.push_back(std::make_unique<Peer>(server.url()));
@@ -96,7 +96,7 @@ TEST_F(RedisTraffic, TwoHundredWaitersCostNextToNothing) {
   }
   ASSERT_TRUE(eventually([&] { return in_line() == processes; }));
   Traffic traffic(server, redis);
-  // Twenty seconds, in which each process asks once, to heal a message that was lost.
+  // Twenty seconds, in which each process asks once, in case a message was lost.
   const auto jump = "jump " + std::to_string(past_asking.count());
   for (const auto& peer : peers) ASSERT_EQ(peer->ask(jump), "ok");
   std::size_t commands = 0;
