@@ -1,6 +1,6 @@
-// Goal: with a client that blocks, each call is answered exactly once, by whoever helps, in its
-// time. Method: a store whose work is a function of the test, and threads that start and help
-// crosswise.
+// Goal: with a client that blocks, each call is answered exactly once and in time, by any thread
+// that helps. Method: a store whose work is a function of the test, and threads that help with each
+// other's calls.
 #include "stores/common/blocking.hpp"
 
 #include <gtest/gtest.h>
@@ -232,7 +232,7 @@ TEST(Blocking, SeveralStayForMessagesAndEachLeavesWhenItIsWoken) {
     eventfd_write(wakes[gone], 1);
     threads[static_cast<std::size_t>(gone)].join();
     Recorded<Answer> call;
-    store.ask(Ask{}, call);  // those who stay are in nobody's way
+    store.ask(Ask{}, call);  // the threads that stay are not in the way
     store.help(&call, in(10s), -1);
     EXPECT_TRUE(call.finished());
   }

@@ -1,5 +1,5 @@
-// Goal: what a client's own threads bring is handed over once, in order, by threads that help, and
-// what they never bring is answered at its deadline. Method: threads of the test are the client.
+// Goal: threads that help hand over what a client's own threads bring, once and in order; what
+// those never bring is answered at its deadline. Method: threads of the test are the client.
 #include "stores/common/courier.hpp"
 
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST_F(CourierTest, AnEarlierTickWakesWhoSleeps) {
   EXPECT_TRUE(ticked);
 }
 
-// Threads that stand behind their calls, one that stays, and a client that answers in any order.
+// Threads that wait for their own calls, one that stays, and a client that answers in any order.
 TEST_F(CourierTest, NobodyIsLeftAsleep) {
   constexpr int threads = 8;
   constexpr int rounds = 300;

@@ -1,4 +1,4 @@
-// tests/stores/etcd_answers.hpp: what the client of our etcd store is answered, for threads.
+// tests/stores/etcd_answers.hpp: the answers of our etcd client, for threads to wait for.
 #pragma once
 
 #include <future>
@@ -10,7 +10,7 @@
 
 namespace holdfast::stores::etcd {
 
-// An answer that can be waited for, and asked whether it is there.
+// An answer that a thread can wait for, or ask whether it is there.
 template <class R>
 std::future<R> future_of(const Later<R>& later) {
   const auto answer = std::make_shared<std::promise<R>>();

@@ -26,8 +26,8 @@ class EtcdCells : public testing::Test {
     EXPECT_TRUE(core::parse_url(server.url(), url, problem)) << problem.text;
     return std::make_unique<Client>(holdfast_module()->open, url);
   }
-  // Of the lease that a cell ends with: "lease 694d… granted with TTL(60s), remaining(59s)", up to
-  // what changes by itself.
+  // The lease of a cell, "lease 694d… granted with TTL(60s), remaining(59s)", up to the part that
+  // changes by itself.
   std::string lease_of(const std::string& cell) const {
     constexpr std::string_view field = "\"Lease\" : ";
     const auto fields = server.ctl({"get", "holdfast/1/cells/" + cell, "--write-out=fields"});
@@ -81,7 +81,7 @@ TEST_F(EtcdCells, OfManyLoseNoChange) {
   EXPECT_EQ(alice->get("n").number, 4 * rounds);
 }
 
-// When a lease ends is the server's business: here it is told to.
+// The server decides when a lease ends; here it is told to end it.
 TEST_F(EtcdCells, ExpireAndAWindowIsNotMadeLonger) {
   const Add one{.name = "w", .by = 1, .most = 9, .expiry = 60s, .window = true};
   ASSERT_EQ(alice->swap({.name = "b", .bytes = "x", .expiry = 60s}).said, Said::yes);

@@ -1,5 +1,5 @@
-// Goal: what is asked of etcd is counted from when it was asked.
-// Method: the client alone, and a proxy that keeps an answer back.
+// Goal: an answer of etcd counts from when its request was sent.
+// Method: the client alone, and a proxy that holds an answer back.
 #include <gtest/gtest.h>
 
 #include "core/url.hpp"
@@ -45,7 +45,7 @@ namespace {
 
 using namespace testing_support;
 
-// The second finds a keep-alive of its lease under way, and is answered with it.
+// The second renewal finds a keep-alive of its lease under way, and shares its answer.
 TEST(EtcdRenewal, CountsFromWhenItsKeepAliveWasSent) {
   const support::EtcdServer server;
   support::Proxy proxy(server.port());

@@ -1,5 +1,5 @@
 // Goal: what a death, or somebody else, leaves under a name in etcd keeps nobody out for longer
-// than it should. Method: a real server, looked into by etcdctl.
+// than it should. Method: a real server, inspected with etcdctl.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace support;
 
-// The lease that keeps the delay of a claim, or that of the claim itself.
+// The lease of a claim's delay, or that of the claim itself.
 std::string lease_of(const EtcdServer& server, bool of_delay) {
   for (const std::string& lease : leases(server)) {
     const std::string keys = server.ctl({"lease", "timetolive", lease, "--keys"});
@@ -84,14 +84,14 @@ TEST_F(EtcdDeaths, WhoWaitsForADelayIsListedAsWaiting) {
   server.ctl({"lease", "revoke", lease_of(server, true)});
 }
 
-// Of a lease: "lease 694d… granted with TTL(15s), remaining(14s), attached keys(…)".
+// Reads "lease 694d… granted with TTL(15s), remaining(14s), attached keys(…)".
 int granted_seconds(const EtcdServer& server, const std::string& lease) {
   const std::string text = server.ctl({"lease", "timetolive", lease});
   return std::stoi(text.substr(text.find("TTL(") + 4));
 }
 
 TEST_F(EtcdDeaths, ADelayIsCountedFromTheLeaseThatWasGranted) {
-  const EtcdServer generous({.election = 5s});  // Its shortest lease is of 8 s.
+  const EtcdServer generous({.election = 5s});  // Its shortest lease lasts 8 s.
   const auto alice = client(generous.url());
   const auto lease = alice.lock(name, {.ttl = 6s, .lock_delay = 5s}).acquire();
   ASSERT_TRUE(succeeded(lease));
@@ -124,7 +124,7 @@ TEST_F(EtcdDeaths, AGrantThatWasNotHeardOfIsOneLeaseOnly) {
 TEST_F(EtcdDeaths, AGrantThatCameTooLateLeavesNoLease) {
   Proxy proxy(server.port());
   const auto alice = client("etcd://" + proxy.address());
-  ASSERT_TRUE(succeeded(alice.lock("other").acquire()));  // It is connected.
+  ASSERT_TRUE(succeeded(alice.lock("other").acquire()));  // Connects first.
   const auto before = leases(server);
   proxy.hold(Way::replies);
   {

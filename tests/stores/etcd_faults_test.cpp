@@ -27,7 +27,7 @@ std::string new_lease(const EtcdServer& server, const std::vector<std::string>& 
   throw std::runtime_error("there is no new lease");
 }
 
-// Who waits for a name, on a thread of its own.
+// Waits for a name, on a thread of its own.
 class Waiter {
  public:
   Waiter(const Store& store, const std::string& name)
@@ -59,7 +59,7 @@ class EtcdFaults : public testing::Test {
     server_.reset();
     locked_.reset();
   }
-  // One that asks for a password, and does not take long to check it.
+  // A server that asks for a password, and does not take long to check it.
   static EtcdServer& locked() {
     if (!locked_)
       locked_ = std::make_unique<EtcdServer>(
@@ -70,7 +70,7 @@ class EtcdFaults : public testing::Test {
     if (!server.running()) server.start();
     server.clear();
   }
-  // As if so much of its ttl had passed that it is to be renewed, and it was.
+  // Moves the clock until a renewal is due, and waits for it.
   static testing::AssertionResult renewed(const Store& store, const Lease& lease) {
     const auto before = store.stats().renewed;
     jump(11s);
@@ -88,7 +88,7 @@ class EtcdFaults : public testing::Test {
 
 // ── leases and watches ───────────────────────────────────────────────────────────────────────────
 
-// It is told: with this ttl a renewal would not find it out for minutes.
+// The holder is notified: with this ttl a renewal would find out only after minutes.
 TEST_F(EtcdFaults, ARevokedLeaseIsALossAtOnce) {  // S22
   const auto alice = client(server.url());
   const auto lease = alice.lock(name, {.ttl = held_long}).acquire();
@@ -178,7 +178,7 @@ TEST_F(EtcdFaults, WithoutSpaceNothingIsTakenAndEverythingGivenBack) {  // S26
   EXPECT_TRUE(listed(alice, name).empty());
 }
 
-// A server that was started again knows none of the tokens that it gave out.
+// A restarted server knows none of the tokens that it gave out.
 TEST_F(EtcdFaults, AnExpiredTokenIsNoLoss) {  // S27
   const auto alice = client(locked().url());
   const auto lease = alice.lock(name).acquire();
@@ -188,7 +188,7 @@ TEST_F(EtcdFaults, AnExpiredTokenIsNoLoss) {  // S27
   EXPECT_TRUE(succeeded(alice.lock("another").acquire()));
 }
 
-// Nobody may ever compact it: then a range passes every key that was ever there.
+// If nobody ever compacts it, a range passes every key that was ever there.
 TEST_F(EtcdFaults, APastOfManyClaimsLeavesFewKeys) {
   const auto alice = client(server.url());
   std::set<std::string> keys;
@@ -200,7 +200,7 @@ TEST_F(EtcdFaults, APastOfManyClaimsLeavesFewKeys) {
   EXPECT_EQ(keys.size(), 1U);
 }
 
-// Whatever a login lacked memory for, the next call logs in.
+// Whichever allocation of a login fails, the next call logs in.
 TEST_F(EtcdFaults, ALoginWithoutMemoryIsMadeUpFor) {  // R03
   for (int nth = 1;; ++nth) {
     SCOPED_TRACE(nth);
@@ -305,10 +305,10 @@ class EtcdFaultsClock : public testing::Test {
   const std::string name = "the/name";
 };
 
-// It goes on answering keep-alives, but they do not count: the others have chosen another leader,
+// It goes on answering keep-alives, but they do not count: the others have elected another leader,
 // and let the lease end.
 TEST_F(EtcdFaultsClock, ALeaderWhoseDiskStallsProvesNothing) {
-  // No election because the machine is busy: each makes the lease last as long again.
+  // Timeouts so long that a busy machine causes no election: each gives the lease its full time.
   EtcdCluster cluster({.heartbeat = 100ms, .election = 1500ms});
   auto& leader = cluster.leader();
   std::string others;

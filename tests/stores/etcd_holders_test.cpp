@@ -1,5 +1,5 @@
 // Goal: to tell who holds one name, an etcd store reads the keys of that name and no others.
-// Method: a real server; the bytes of its answers are counted by a proxy.
+// Method: a real server; a proxy counts the bytes of its answers.
 #include <gtest/gtest.h>
 
 #include "core/url.hpp"
@@ -55,7 +55,7 @@ TEST(EtcdHolders, OfANameBelowAnotherAreNotTold) {
   }
 }
 
-// The pages are of 1000 keys, and each of these commands writes 128 of them.
+// A page has 1000 keys, and each of these commands writes 128 of them.
 TEST(EtcdHolders, OfAllAreListedForAsLongAsPagesAreAnswered) {
   const EtcdServer server;
   const Store alice = open(server.url()).value();

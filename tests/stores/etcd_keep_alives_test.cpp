@@ -1,6 +1,6 @@
 // Goal: keep-alives do not hold each other up, and cost nobody else anything. They go to the
-// leader, or on many streams; a stream is given up when nothing at all is heard on it. Method:
-// three real servers, proxies between them, and the servers' own counts of streams.
+// leader, or on many streams; the client gives up a stream on which it hears nothing at all.
+// Method: three real servers, proxies between them, and the servers' own counts of streams.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace support;
 
-// No election because a busy machine was slow.
+// Timeouts so long that a busy machine causes no election.
 const EtcdOptions steady{.heartbeat = 100ms, .election = 1500ms};
 
 using Nodes = std::vector<EtcdServer*>;
@@ -54,7 +54,7 @@ class EtcdKeepAlives : public testing::Test {
     EXPECT_EQ(std::ranges::count(all, 0), 0);
     return all;
   }
-  // How many of them.
+  // How many of these leases were kept.
   std::size_t kept(Talk& talk, const std::vector<std::int64_t>& leases) const {
     std::vector<Later<LeaseKept>> asked;
     for (const auto lease : leases) asked.push_back(talk->keep(lease, deadline));
@@ -62,7 +62,7 @@ class EtcdKeepAlives : public testing::Test {
     for (const auto& later : asked) count += answer_of(later).done();
     return count;
   }
-  // One that opens the first stream, and a watch.
+  // A lease. Opens the first stream, and a watch.
   std::int64_t opened(Talk& talk) const {
     const auto leases = granted(talk, 1);
     EXPECT_EQ(kept(talk, leases), 1U);
@@ -71,7 +71,7 @@ class EtcdKeepAlives : public testing::Test {
     return leases.front();
   }
 
-  // The first of them makes it ask who leads.
+  // The first keep-alive makes the client ask who leads.
   bool reach_the_leader(Talk& talk, std::int64_t lease) const {
     return eventually([&] {
       talk.pass(200ms);
@@ -83,7 +83,7 @@ class EtcdKeepAlives : public testing::Test {
   EtcdCluster& cluster = *cluster_;
   Nodes followers = cluster.followers();
   EtcdServer& leader = cluster.leader();
-  const BootTime deadline = BootClock::now() + 24h;  // Time is sent ahead here.
+  const BootTime deadline = BootClock::now() + 24h;  // The tests move the clock.
 
  private:
   static inline std::unique_ptr<EtcdCluster> cluster_;
@@ -121,7 +121,7 @@ TEST_F(EtcdKeepAlives, GoToTheLeaderWhenItIsFoundLater) {
   EXPECT_TRUE(reach_the_leader(talk, lease));
 }
 
-// What followers pass on to the leader is held; all else goes on.
+// A proxy holds what followers pass on to the leader; everything else goes on.
 TEST_F(EtcdKeepAlives, BreakNoWatchWhenTheyAreSlow) {
   Talk talk(addresses_of(followers));
   const auto lease = opened(talk);
@@ -159,7 +159,7 @@ TEST_F(EtcdKeepAlives, MoveToAnotherMemberWhenOneIsSilent) {
   EXPECT_EQ(talk.watches_closed, 0);
 }
 
-// It would be slower still.
+// Asking twice would make it slower still.
 TEST_F(EtcdKeepAlives, DoNotAskASlowMemberTwiceForALease) {
   Proxy slow(followers[0]->port());
   Talk talk({slow.address()});
@@ -200,7 +200,7 @@ TEST_F(EtcdKeepAlives, StayOnAStreamThatIsOnlySlow) {
     slow.release(Way::replies);
     ASSERT_TRUE(eventually([&] { return is_there(first); }));
     talk.pass(550ms);
-    // Real time passed as well; on a machine that stood still it was a silence.
+    // Real time passes as well: on a machine that stood still, it was a silence.
     stood_still = std::chrono::steady_clock::now() - began > 400ms;
     slow.heal();
     ASSERT_TRUE(eventually([&] { return is_there(second); }));
@@ -220,7 +220,7 @@ std::string url_of(const Nodes& nodes) {
   return "etcd://" + hosts;
 }
 
-// Renewed so many times, all together; or one is lost.
+// Waits until there were so many renewals in all, or a loss.
 bool renewed_or_lost(const Store& store, std::uint64_t times) {
   const auto before = store.stats().renewed;
   return eventually([&] {
@@ -244,7 +244,7 @@ TEST(EtcdManyLocks, OutliveTheLeader) {
   EXPECT_GT(held.least_left(), 0ms);
 }
 
-// bench/etcd/many_locks.cpp does it for longer, with more of them.
+// bench/etcd/many_locks.cpp runs longer, with more locks.
 TEST(EtcdManyLocksClock, AreKeptThroughFollowers) {
   const int count = scaled(1500);
   EtcdCluster cluster(steady, Links::proxied);

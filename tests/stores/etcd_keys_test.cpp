@@ -1,4 +1,4 @@
-// Goal: what a key says, and how long a lease counts: without a server.
+// Goal: what a key says, and how long a lease counts. Needs no server.
 #include <gtest/gtest.h>
 
 #include "stores/etcd/keys.hpp"
@@ -111,7 +111,7 @@ TEST(EtcdLeases, AKeepAliveCountsInItsTermOnly) {
   EXPECT_EQ(lease.end(), start + 30s);
   lease.prove(kept_at(start + 1s, 30s, 7), 7);
   EXPECT_EQ(lease.end(), start + 31s);
-  lease.prove(kept_at(start + 500ms, 30s, 7), 7);  // It never counts for less.
+  lease.prove(kept_at(start + 500ms, 30s, 7), 7);  // It never gets shorter.
   EXPECT_EQ(lease.end(), start + 31s);
   lease.prove({}, 0);
   EXPECT_EQ(lease.end(), start + 31s);

@@ -1,4 +1,4 @@
-// tests/stores/etcd_operator.hpp: what an operator sees of an etcd server, by etcdctl.
+// tests/stores/etcd_operator.hpp: what an operator sees of an etcd server, through etcdctl.
 #pragma once
 
 #include <sstream>
@@ -16,7 +16,7 @@ inline std::vector<std::string> leases(const support::EtcdServer& server) {
   std::istringstream list(server.ctl({"lease", "list"}));
   std::vector<std::string> all;
   std::string line;
-  std::getline(list, line);  // How many there are.
+  std::getline(list, line);  // The first line is their number.
   while (std::getline(list, line)) all.push_back(line);
   return all;
 }

@@ -58,7 +58,7 @@ TEST_F(EtcdServerTest, KeepsItsDataUntilItIsCleared) {
   EXPECT_NE(server.ctl({"lease", "list"}).find("found 0 leases"), std::string::npos);
 }
 
-// It may give a longer one than it was asked for: of one and a half of its election at least.
+// It may grant a longer lease than it was asked for: at least one and a half election timeouts.
 TEST_F(EtcdServerTest, GrantsTheShortestLeaseOfATest) { EXPECT_NE(granted(server, "6"), ""); }
 
 TEST_F(EtcdServerTest, StandsStillAndGoesOn) {
@@ -81,7 +81,7 @@ TEST_F(EtcdServerTest, TellsWhyItDoesNotStart) {
   }
 }
 
-// Without user, password and certificate.
+// A client without user, password and certificate.
 bool welcomes(const EtcdServer& server, const std::string& scheme) {
   return Process({"sh", "-c", R"(exec etcdctl "$@" 2>&1)", "sh", "--command-timeout=1s",
                   "--endpoints=" + scheme + server.address(), "--cacert=" + authority().file(),

@@ -1,5 +1,5 @@
 // tests/stores/etcd_talk.hpp: the client of our etcd store, without a store, and what its watches
-// hear. Its time passes on command.
+// hear. Tests move its time.
 #pragma once
 
 #include <atomic>

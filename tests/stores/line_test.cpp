@@ -1,4 +1,4 @@
-// Goal: who of a line is in, and what the others wait for, whatever the store.
+// Goal: which claims of a line are in, and what the others wait for, with any store.
 #include "stores/common/line.hpp"
 
 #include <gtest/gtest.h>

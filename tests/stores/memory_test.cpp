@@ -1,5 +1,5 @@
 // Goal: the memory store answers at once, shares a world by name, and tells others of its grants.
-// Method: directly against the backend, standing where the core would.
+// Method: directly against the backend, standing in for the core.
 #include "stores/memory/memory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: a connection is made without ever waiting, or it is said why not and in time; bytes flow
-// through it without a signal. Method: real sockets on the loopback interface alone.
+// Goal: dialing never blocks, and a failure is reported in time with its reason; bytes flow through
+// a connection without a signal. Method: real sockets on the loopback interface alone.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ int option_of(const Descriptor& socket, int level, int option) {
   return value;
 }
 
-// A port that listens and does not answer, because too many wait to be accepted.
+// A port that listens and does not answer, because too many connections wait to be accepted.
 class Silent {
  public:
   Silent() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

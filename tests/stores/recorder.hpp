@@ -1,5 +1,5 @@
 // tests/stores/recorder.hpp: calls and hints that remember what they were told, for tests that
-// stand where the core would.
+// stand in for the core.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 inline BootTime in(Millis time) { return BootClock::now() + time; }
 
-// Without a mutex: tests fork.
+// Without a mutex, because tests fork.
 inline ClaimId fresh_claim() {
   ClaimId claim;
   if (getrandom(claim.data(), claim.size(), 0) != std::ssize(claim))
@@ -166,7 +166,7 @@ class Client {
     Recorded<Listing> call;
     return list(prefix, call);
   }
-  // With each page passes more time than the whole call has at first.
+  // Each page takes longer than the whole call has at first.
   Listing list_slowly(std::string_view prefix = {}) {
     Recorded<Listing> call;
     int pages = 0;
@@ -219,7 +219,7 @@ class Client {
   }
   Listing list(std::string_view prefix, Recorded<Listing>& call) {
     backend_->list(prefix, call);
-    return finish(call, 1000 * support::patient);  // its clock may go ahead
+    return finish(call, 1000 * support::patient);  // a test may move the clock ahead
   }
   template <class Call>
   auto finish(Call& call, Millis bound = 2 * support::patient) -> decltype(call.value) {

@@ -1,7 +1,7 @@
 // Goal: the scripts decide as core::Admission does.
-// Method: the same random steps for both, the model's clock being the time that the server stamped
-// its answer with; so claims expire in both at the same moment, and every word must agree. Only the
-// numbers differ: there they must grow alike. The server's clock goes ahead between two steps.
+// Method: both take the same random steps. The model's clock is the time that the server stamped on
+// its answer, so claims expire in both at once, and every word must agree. Only the numbers differ:
+// they must grow alike. The server's clock goes ahead between two steps.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ struct Mix {
   const char* what;
   bool unfair;
   bool doubtful;
-  int steps_in_a_ttl;  // about so many
+  int steps_in_a_ttl;  // roughly
   Millis keep = Setting{}.keep;
 };
 
@@ -32,7 +32,7 @@ class SameAsAdmission : public testing::TestWithParam<Mix> {
   static constexpr Millis longest_ttl = 30s;
 
   int pick(int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); }
-  // Of ten claims at a time; every now and then one of them makes room for another.
+  // One of ten claims; now and then another claim takes the place of one of them.
   int some_claim() { return generation + pick(10); }
   static ClaimId id(int n) {
     return ClaimId{static_cast<std::uint8_t>(n), static_cast<std::uint8_t>(n >> 8), 0xff};
@@ -135,7 +135,7 @@ class SameAsAdmission : public testing::TestWithParam<Mix> {
     ASSERT_EQ(got.name, want.name);
     ASSERT_EQ(got.waits, want.waits);
     ASSERT_EQ(got.capacity, want.capacity);
-    // Of several holders the model names who came first, the server who was let in first.
+    // Of several holders the model names the one that came first, the server the one let in first.
     if (GetParam().unfair && got.who != want.who) return;
     ASSERT_EQ(got.who, want.who);
     ASSERT_EQ(got.weight, want.weight);

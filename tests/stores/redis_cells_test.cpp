@@ -1,5 +1,5 @@
-// Goal: cells count exactly, up to the ends of 64 bits, and the string dialect is what others use.
-// Method: against stores::add and swap, which the embedded stores use, and plain commands.
+// Goal: cells count exactly, to both ends of 64 bits, and the string dialect is what others use.
+// Method: compares with stores::add and swap, which the embedded stores use, and plain commands.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// tests/stores/redis_client.hpp: an open Redis store, for tests that stand where the core would.
+// tests/stores/redis_client.hpp: an open Redis store, for tests that stand in for the core.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ class RedisStoreClient : public Client {
     if (!*this) throw std::runtime_error(problem.text);
   }
 
-  // Asks within this time, and again while the answer is another one: on a slow machine the time
-  // may be up before the store has heard what it is to tell.
+  // Asks again until `told` accepts the answer: on a slow machine the time may be up before the
+  // store has heard what it should tell.
   Answer ask_until(std::string_view name, Millis within,
                    const std::function<bool(const Answer&)>& told) {
     Answer answer;

@@ -1,5 +1,5 @@
-// Goal: a lock in a Redis Cluster stays usable while its slot moves or its master dies, and nobody
-// is led around for ever.
+// Goal: a lock in a Redis Cluster stays usable while its slot moves or its master dies, and no
+// client is sent round for ever.
 // Method: six real nodes; slots moved step by step; a hostile node for what real ones do not do.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class RedisClusterTest : public testing::Test {
  protected:
   static void TearDownTestSuite() { shared_.end(); }
   static int slot(const std::string& name) { return slot_of(lock_key(name)); }
-  // Names that this master has.
+  // Names whose slots this master has.
   std::vector<std::string> names_at(const RedisServer& master, std::size_t count) {
     std::vector<std::string> names;
     for (int i = 0; names.size() < count; ++i) {
@@ -40,7 +40,7 @@ class RedisClusterTest : public testing::Test {
     }
     return names;
   }
-  // Where somebody of this process listens; null: nowhere.
+  // The node at which this process listens; null: none.
   RedisServer* listened_at() {
     for (const auto& node : cluster.nodes()) {
       if (!node->running()) continue;
@@ -62,8 +62,7 @@ class RedisClusterTest : public testing::Test {
   RedisCluster& cluster = shared_.empty();
 
  private:
-  // Patient: nobody is replaced because the machine was busy. A failover that is wanted would take
-  // as long.
+  // So long that a busy machine causes no failover. A wanted failover would take as long.
   static inline SharedServers<RedisCluster> shared_{
       [] { return std::make_unique<RedisCluster>(Millis(60'000)); }};
 };
@@ -216,7 +215,7 @@ TEST_F(RedisClusterTest, AFailoverStartsTheQuarantineOfEverySlotInUse) {
   }
   auto& next = cluster.failover(old);
   const std::string run_id = next.client().info("server", "run_id");
-  // One of them is used; the others are touched for it.
+  // One of these slots is used, so the store touches the others too.
   EXPECT_EQ(alice.renew(names[0], claims[0]).said, Said::yes);
   EXPECT_TRUE(alice.stay_until([&] {
     return std::ranges::all_of(names, [&](const auto& name) {
@@ -231,7 +230,7 @@ TEST_F(RedisClusterTest, AFailoverStartsTheQuarantineOfEverySlotInUse) {
 
 TEST_F(RedisClusterTest, AReplicaTakesOver) {
   cluster.set_node_timeout(1s);
-  // Not where another case has just ordered a failover: none would vote for a second one so soon.
+  // Not where another case has just ordered a failover: nobody would vote for a second so soon.
   const auto name = names_at(cluster.other_master(cluster.master_of(slot("n"))), 1).front();
   RedisStoreClient alice(cluster.url());
   const ClaimId hers = fresh_claim();
@@ -256,7 +255,7 @@ TEST_F(RedisClusterTest, WithoutAMasterItIsUnavailable) {
   auto& master = cluster.master_of(slot("n"));
   cluster.replica_of(master).kill();
   master.kill();
-  // The first may have been under way; whoever comes later is not sent at all.
+  // The first ask may have been under way; later ones are not sent at all.
   EXPECT_NE(alice.ask(RedisStoreClient::wanting("n", hers), 500ms).said, Said::yes);
   const Answer down = alice.ask(RedisStoreClient::wanting("n", hers), 500ms);
   EXPECT_EQ(down.said, Said::no);
@@ -265,7 +264,7 @@ TEST_F(RedisClusterTest, WithoutAMasterItIsUnavailable) {
 
 // ── what real nodes do not do ────────────────────────────────────────────────────────────────────
 
-// A node that has all slots and answers each script with this.
+// A node that has all slots and answers each script with `error`.
 class HostileNode {
  public:
   explicit HostileNode(const std::string& error)
@@ -324,7 +323,7 @@ TEST(HostileCluster, ItsWordIsToldWhenTheDeadlineHasCome) {
   RedisStoreClient alice(node.url());
   const Answer answer = alice.ask_until(
       "n", 500ms, [](const Answer& last) { return last.problem.reason == "cluster_down"; });
-  // Unknown, if it was just being asked once more.
+  // Unknown if it was just asking once more.
   EXPECT_TRUE(answer.said == Said::no || answer.said == Said::unknown);
   EXPECT_EQ(answer.problem.reason, "cluster_down");
   EXPECT_NE(answer.problem.text.find("Hash slot not served"), std::string::npos);

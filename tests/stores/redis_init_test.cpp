@@ -1,5 +1,5 @@
 // Goal: `init` of a Redis store marks a server for the amnesia guard only when it is asked to, and
-// only where nothing tells of a holder.
+// only where nothing points to a holder.
 // Method: real servers, whose marker is read from outside; directly against the backend.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ bool is_marked(const RedisServer& server) {
   return server.client().command({"EXISTS", "hf:guard"}).integer == 1;
 }
 
-// The server has seen that all connections but that of whoever looks have ended.
+// Waits until the server has seen the end of all connections but the one that looks.
 void await_silence(const RedisServer& server) {
   auto looking = server.client();
   ASSERT_TRUE(eventually([&] { return looking.info("clients", "connected_clients") == "1"; }));
@@ -82,7 +82,7 @@ TEST(RedisInit, WithoutAGuardThereIsNothingToMark) {
   EXPECT_EQ(server.client().command({"DBSIZE"}).integer, 0);
 }
 
-// Whoever made it may use no guard, or listen where nothing is held now.
+// The other client may use no guard, or only listen while nothing is held.
 TEST(RedisInit, IsRefusedWhileAnotherIsConnected) {
   const RedisServer server;
   RedisStoreClient client(server.url() + guarded);
@@ -113,7 +113,7 @@ TEST(RedisInit, IsRefusedWhileALockIsHeld) {
   EXPECT_NE(refused.problem.text.find("'n' is held by"), std::string::npos) << refused.problem.text;
   EXPECT_FALSE(is_marked(server));
   EXPECT_EQ(client.release("n", hers).said, Said::yes);
-  EXPECT_EQ(client.init(Init::as_new).said, Said::yes);  // what was released is no lock
+  EXPECT_EQ(client.init(Init::as_new).said, Said::yes);  // a released lock is no lock
 }
 
 TEST(RedisInit, NamesTheRightThatItLacks) {

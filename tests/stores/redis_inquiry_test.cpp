@@ -1,6 +1,6 @@
-// Goal: a Redis store knows what it can promise as its server is run, keeps to that when it is
-// asked for correctness, and tells of its state.
-// Method: real servers, each configured otherwise; directly against the backend.
+// Goal: a Redis store knows what it can promise with its server's configuration, keeps to that when
+// it is asked for correctness, and tells its state.
+// Method: real servers, each configured differently; directly against the backend.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -160,7 +160,7 @@ TEST(RedisCorrectness, IsLookedIntoOnceAConnection) {
   EXPECT_EQ(looking.calls()["evalsha"], 1);
   EXPECT_EQ(looking.calls().count("config|get"), 0u);
 
-  // On the next connection it is looked into again.
+  // The next connection looks into it again.
   looking.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   looking.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
   Answer refused;

@@ -1,6 +1,6 @@
 // Goal: the key of a name stays for as long as its last number is needed, and not for a day.
-// Method: each step by hand on a real server, whose clock is set; when the key ends is read from
-// the server itself.
+// Method: each step by hand on a real server, whose clock is set; the server itself tells when the
+// key ends.
 #include <gtest/gtest.h>
 
 #include "core/url.hpp"
@@ -46,7 +46,7 @@ class RedisKeeping : public testing::Test {
     return std::stoll(time.items[0].text) * 1'000'000 + std::stoll(time.items[1].text);
   }
 
-  // The key is kept after something that ended in between these two moments.
+  // The key is kept for `keep` after something that ended between these two moments.
   testing::AssertionResult kept(std::int64_t from_us, std::int64_t to_us,
                                 Millis keep = usual_keep) {
     constexpr std::int64_t rounding_us = 1000;
@@ -61,7 +61,7 @@ class RedisKeeping : public testing::Test {
            << "it is kept for " << (after_us + left_us - from_us) / 1'000'000
            << " s after that, instead of " << keep.count() / 1000;
   }
-  // The same, of what ends so long after this step.
+  // The same for something that ends `later` after this step.
   template <class Step>
   testing::AssertionResult kept_after(Millis later, Step&& step) {
     const std::int64_t later_us = std::chrono::microseconds(later).count();
@@ -108,7 +108,7 @@ TEST_F(RedisKeeping, EndsAnHourAfterALeaseThatNobodyReleases) {
   }
 }
 
-// The next in line has asked for less than the one who let it in.
+// The next in line has asked for a shorter ttl than the one before it.
 TEST_F(RedisKeeping, EndsAnHourAfterTheLeaseOfTheLastInLine) {
   ASSERT_EQ(party.ask(wish(1, {.ttl = 24h})).said, Said::yes);
   ASSERT_EQ(other.ask(wish(2)).said, Said::queued);

@@ -1,5 +1,5 @@
-// Goal: a Redis store finds who holds what among all that a server keeps, and a user with no more
-// rights than the documentation gives it can do everything.
+// Goal: a Redis store finds who holds what among all keys of a server, and a user with only the
+// documented rights can do everything.
 // Method: real servers; directly against the backend.
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<std::string> names_of(const Listing& listing) {
   return names;
 }
 
-// Nobody renews it, and to take thousands takes a while.
+// The ttl is long, because nobody renews it and taking thousands takes a while.
 Answer take(Client& client, const std::string& name, const ClaimId& claim = fresh_claim()) {
   return client.ask(name, claim, false, support::held_long);
 }
@@ -54,8 +54,8 @@ TEST(RedisList, FindsWhatIsHeldAmongThousands) {
   EXPECT_EQ(client.list().holders.size(), held.size() + 1);
 }
 
-// By pages, with next to nothing in memory: of others' keys, and of names that are kept for their
-// numbers.
+// Goes by pages, and keeps next to nothing in memory of foreign keys and of names that are kept for
+// their numbers.
 TEST(RedisList, B19GoesThroughHundredsOfThousandsOfKeysByPages) {
   constexpr int held = 3;
   const int foreign = support::scaled(200'000), released = support::scaled(20'000);
@@ -73,7 +73,7 @@ TEST(RedisList, B19GoesThroughHundredsOfThousandsOfKeysByPages) {
       "'hf:{' .. string.rep('n', 300) .. i .. '}') end";
   looker.command(
       {"EVAL", make_keys, "1", "hf:{free}", std::to_string(foreign), std::to_string(released)});
-  ASSERT_EQ(names_of(client.list("held/")).size(), std::size_t{held});  // It is connected and warm.
+  ASSERT_EQ(names_of(client.list("held/")).size(), std::size_t{held});  // Connects and warms up.
   looker.command({"CONFIG", "RESETSTAT"});
   const long before = support::own_status("VmRSS");
   EXPECT_EQ(names_of(client.list()), (std::vector<std::string>{"held/0", "held/1", "held/2"}));
@@ -244,7 +244,7 @@ TEST(RedisUser, OfTheDocumentationIsEnough) {
   EXPECT_EQ(holder.add({.name = "c", .by = 1, .least = 0, .most = 9}).said, Said::yes);
   EXPECT_EQ(holder.swap({.name = "s", .bytes = "v"}).said, Said::yes);
   EXPECT_EQ(holder.get("s").bytes, "v");
-  EXPECT_EQ(holder.guarantees().guarantees.purpose, Purpose::correctness);  // by the guard
+  EXPECT_EQ(holder.guarantees().guarantees.purpose, Purpose::correctness);  // thanks to the guard
   auto looking = server.client();
   for (const auto& entry : looking.command({"ACL", "LOG"}).items)
     EXPECT_TRUE(entry[7].text.starts_with("config")) << entry[7].text << " was refused";

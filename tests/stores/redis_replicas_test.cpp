@@ -32,7 +32,7 @@ bool not_replicated(const Store& store) {
 class RedisAcknowledged : public testing::Test {
  protected:
   static void TearDownTestSuite() { shared_.end(); }
-  // A replica that has just synchronized is sent nothing until it has said so, a second later.
+  // A master sends a newly synchronized replica nothing until that reports it, a second later.
   void SetUp() override {
     auto master = redis.servers()[0]->client();
     ASSERT_TRUE(support::eventually([&] {
@@ -80,7 +80,7 @@ TEST_F(RedisAcknowledged, AsManyAsWereAskedForMustHaveIt) {
     EXPECT_EQ(each->ask("first", fresh_claim()).problem.errc, each == &one ? Errc{} : Errc::busy);
   stop(1);
   EXPECT_EQ(one.ask("a", fresh_claim()).said, Said::yes);
-  EXPECT_EQ(majority.ask("b", fresh_claim()).said, Said::yes);  // of three servers
+  EXPECT_EQ(majority.ask("b", fresh_claim()).said, Said::yes);  // two of three servers have it
   for (RedisStoreClient* each : {&two, &all}) {
     const Answer answer = each->ask(each == &two ? "c" : "d", fresh_claim());
     EXPECT_EQ(answer.said, Said::unknown);
@@ -139,7 +139,7 @@ TEST_F(RedisAcknowledged, AHandedOverGrantIsConfirmedFirst) {
   ASSERT_EQ(bob.ask("n", his, true).said, Said::queued);
   EXPECT_EQ(alice.release("n", hers).said, Said::yes);
   ASSERT_TRUE(bob.stay_until([&] { return !bob.hints.grants().empty(); }));
-  EXPECT_EQ(bob.hints.grants()[0].answer.store_us, 0);  // so that the core renews before it counts
+  EXPECT_EQ(bob.hints.grants()[0].answer.store_us, 0);  // so the core renews before it counts
   EXPECT_EQ(bob.renew("n", his).said, Said::yes);
 }
 
@@ -154,7 +154,7 @@ TEST_F(RedisAcknowledged, TheCoreGivesOutNoHandedOverLeaseWithoutReplicas) {
   ASSERT_TRUE(support::eventually([&] { return support::waiting(alice, "n") == 1; }));
   stop(2);
   EXPECT_TRUE(support::succeeded(held->release()));
-  // Granted at the master, and asked of the replicas in vain.
+  // The master granted it, and the replicas were asked in vain.
   const long before = waits();
   EXPECT_TRUE(support::eventually([&] { return waits() > before + 1; }));
   resume(2);
@@ -181,7 +181,7 @@ TEST_F(RedisAcknowledged, ManyAtOnceShareOneWait) {
   EXPECT_LE(waits() - before, 5);
 }
 
-// Each master of a Cluster has a replica of its own, and only that one is asked.
+// Each master of a Cluster has a replica of its own, and the store asks only that one.
 TEST(RedisClusterAcknowledged, AcquiresCountWhenTheReplicaOfTheirSlotHasThem) {
   support::RedisCluster cluster{Millis(60'000)};
   auto& master = cluster.master_of(cluster.slot_of("hf:{n}"));

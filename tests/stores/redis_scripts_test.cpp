@@ -35,7 +35,7 @@ class Scripts : public testing::Test {
   }
   static Drop drop(int claim, bool doubtful = false) { return {"name", id(claim), doubtful, 30s}; }
 
-  // How many commands the server ran, those inside of scripts included, but not the scripts.
+  // How many commands the server ran: those inside scripts count, the scripts do not.
   template <class Step>
   long commands(Step&& step) {
     party.talk().command({"CONFIG", "RESETSTAT"});
@@ -209,7 +209,7 @@ TEST_F(Scripts, ReleaseWithoutMemoryWhateverTheyHold) {
 
 TEST_F(Scripts, LeaveForeignKeysAlone) {
   const std::string key = lock_key("name");
-  const auto refused = [&](Said of_a_grant = Said::gone) {  // another's key has no place for it
+  const auto refused = [&](Said of_a_grant = Said::gone) {  // another's key has no room for it
     const std::string before = looker.command({"DUMP", key}).text;
     for (const Answer& answer :
          {party.ask(wish(1)), party.ask(wish(1, 3)), party.revoke("name", true)}) {
@@ -243,13 +243,13 @@ TEST_F(Scripts, GrantNothingNewInAServerThatMayHaveForgotten) {
   EXPECT_EQ(party.ask(wish(1)).said, Said::yes);
   EXPECT_EQ(other.ask(wish(2)).said, Said::queued);
 
-  party.run_id = other.run_id = "another";  // the server was started anew, with its data
+  party.run_id = other.run_id = "another";  // the server was restarted, with its data
   const Answer late = other.ask(wish(3, all, "free"));
   EXPECT_EQ(late.said, Said::no);
   EXPECT_EQ(late.problem.errc, Errc::unavailable);
   EXPECT_EQ(late.problem.reason, "quarantine");
   EXPECT_NE(late.problem.text.find(" 60 s"), std::string::npos) << late.problem.text;
-  EXPECT_EQ(party.ask(wish(1)).said, Said::yes);  // holds it
+  EXPECT_EQ(party.ask(wish(1)).said, Said::yes);  // claim 1 holds it
   EXPECT_EQ(party.renew(keep(1)).said, Said::yes);
   EXPECT_EQ(party.ask(wish(4)).said, Said::queued);
   EXPECT_EQ(party.release(drop(1)).said, Said::yes);
@@ -258,8 +258,8 @@ TEST_F(Scripts, GrantNothingNewInAServerThatMayHaveForgotten) {
   EXPECT_GT(other.ask(wish(2)).ttl, 50s);
   EXPECT_GT(party.mark(Marking::first).quarantine, 50s);
 
-  looker.command({"SET", marker_key(), "another 1"});  // over
-  EXPECT_EQ(party.release(drop(9)).said, Said::gone);  // anybody's step lets in who is first
+  looker.command({"SET", marker_key(), "another 1"});  // the quarantine is over
+  EXPECT_EQ(party.release(drop(9)).said, Said::gone);  // any step lets in the first in line
   ASSERT_EQ(other.messages().size(), 1u);
   EXPECT_EQ(looker.command({"GET", marker_key()}).text, "another 0");
 

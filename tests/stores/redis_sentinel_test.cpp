@@ -1,6 +1,6 @@
-// Goal: a lock on a master that sentinels watch stays usable when the master changes, and nobody is
-// ever answered by a replica.
-// Method: a real master, two replicas, three sentinels; failovers ordered and by the master's
+// Goal: a lock on a master that sentinels watch stays usable when the master changes, and no
+// client is ever answered by a replica.
+// Method: a real master, two replicas, three sentinels; failovers by order and by the master's
 // death.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using support::Say;
 
 class RedisSentinel : public testing::Test {
  protected:
-  // Patient: none is elected because the machine was busy.
+  // So long that a busy machine causes no failover.
   explicit RedisSentinel(Millis down_after = Millis(60'000)) : redis(down_after) {}
   // What the master has confirmed, its replicas have a little later.
   bool replicated(const std::string& key) {
@@ -78,7 +78,7 @@ TEST_F(RedisSentinelFailover, TheDeathOfTheMasterCostsNoLease) {
   old.kill();
   redis.master_instead_of(old);
   const Millis before = lease->left();
-  support::jump(11s);  // It is to be renewed after a third of its ttl.
+  support::jump(11s);  // The renewal is due after a third of its ttl.
   EXPECT_TRUE(support::eventually([&] { return lease->left() > before - 11s; }));
   EXPECT_TRUE(lease->valid());
   EXPECT_TRUE(support::failed(store.lock("n").try_acquire(), Errc::busy));
@@ -93,7 +93,7 @@ TEST_F(RedisSentinelFailover, AWaiterIsToldByTheNewMaster) {
   ASSERT_EQ(bob.ask("n", his, true).said, Said::queued);
   ASSERT_TRUE(replicated("hf:{n}"));
   redis.failover();
-  // It moves by itself, for no call of its own: then it is told to look, and listens there.
+  // It moves without a call of its own: then it is told to look, and listens there.
   ASSERT_TRUE(bob.stay_until([&] { return !bob.hints.looks().empty(); }, 30s));
   ASSERT_EQ(alice.ask_until_decided("n", hers).said, Said::yes);
   EXPECT_EQ(alice.release("n", hers).said, Said::yes);
@@ -101,8 +101,8 @@ TEST_F(RedisSentinelFailover, AWaiterIsToldByTheNewMaster) {
   EXPECT_EQ(bob.hints.grants()[0].claim, his);
 }
 
-// Demoted behind the sentinels' back: its connection stays and answers READONLY, they still name
-// it.
+// Demoted behind the sentinels' back: its connection stays open and answers READONLY, and they
+// still name it.
 TEST(CalmSentinels, ADemotedMasterGrantsNothing) {
   RedisReplicas redis(Millis(60'000));
   RedisStoreClient alice(redis.url());
@@ -166,7 +166,7 @@ TEST_F(RedisSentinel, ANameThatNoneKnowsIsRefusedAtOnce) {
   EXPECT_NE(answer.problem.text.find("nobody"), std::string::npos) << answer.problem.text;
 }
 
-// As many as a store that runs for years may see, where masters get new addresses.
+// As many as a store may see in years, where masters get new addresses.
 TEST(CalmSentinels, MayNameMoreMastersThanAreKept) {
   constexpr int named = 1'200;
   const RedisServer first, second;

@@ -196,14 +196,14 @@ TEST_F(ProxyTest, CutsAtEveryByte) {
     client.command(get);
     const auto before = proxy.counts().reply_bytes;
     EXPECT_THROW(client.command({"SET", "key", value}), std::exception);
-    EXPECT_EQ(at_server(), value);  // It was done.
+    EXPECT_EQ(at_server(), value);  // The server did it.
     EXPECT_EQ(proxy.counts().reply_bytes, before + static_cast<long>(bytes));
   }
   proxy.cut(Way::requests, 7, "SET", 2);
   RedisClient client(proxy.port());
   client.command({"SET", "key", "first"});
   EXPECT_THROW(client.command({"SET", "key", "second"}), std::exception);
-  EXPECT_EQ(at_server(), "first");  // It never came.
+  EXPECT_EQ(at_server(), "first");  // It never arrived.
   EXPECT_EQ(proxy.counts().cuts, 6);
 }
 

@@ -1,5 +1,5 @@
-// tests/stores/redis_talk.hpp: our words to a real server and its answers, with nothing in between:
-// no store, no retries. For tests of the scripts.
+// tests/stores/redis_talk.hpp: our requests to a real server and its replies, with nothing in
+// between: no store, no retries. For tests of the scripts.
 #pragma once
 
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ class Talk {
  public:
   explicit Talk(int port) : socket_(support::connect_to(port)) {}
 
-  // What write_… wrote, sent; one reply, valid until the next.
+  // Sends what a write_… function wrote; one reply, valid until the next.
   const Reply& ask(std::string_view request) {
     while (!request.empty()) {
       const auto sent = ::send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL);
@@ -118,7 +118,7 @@ class Party {
     return cell([&](std::string& out) { write_get(out, name, false); });
   }
 
-  // What was told to us so far: the answer to a PING comes behind it.
+  // All messages so far: the answer to a PING comes behind them.
   std::vector<Message> messages() {
     std::vector<Message> all;
     for (const Reply* reply = &ear_.command({"PING"}); (*reply)[0].text != "pong";

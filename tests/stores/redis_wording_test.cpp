@@ -33,7 +33,7 @@ TEST(RedisKeys, EncodeWhatWouldMeanSomethingToTheServer) {
 }
 
 TEST(RedisKeys, FallIntoTheSlotsOfCluster) {
-  EXPECT_EQ(slot_of("123456789"), 0x31c3);  // as the specification of Cluster has it
+  EXPECT_EQ(slot_of("123456789"), 0x31c3);  // from the specification of Cluster
   EXPECT_EQ(slot_of("foo"), 12182);
   EXPECT_EQ(slot_of("{foo}.x"), 12182);
   EXPECT_EQ(slot_of("x{foo}{bar}"), 12182);
@@ -132,7 +132,7 @@ TEST(RedisAnswers, OfAnotherShapeAreCorrupt) {
   const Reply held[] = {integer(2), integer(1), bulk("held"), array(holder)};
   ASSERT_EQ(read_ask(array(held), "name").said, Said::no);
 
-  // Each item of a good reply in turn left out, or of another kind.
+  // A good reply is cut after each item, and each item is replaced by another kind.
   for (std::size_t cut = 0; cut < std::size(held); ++cut) {
     EXPECT_EQ(read_ask(array({held, cut}), "name").problem.reason, "protocol");
     for (const Reply& wrong : {Reply{}, integer(-1), integer(1LL << 60), bulk("?"), array({})}) {

@@ -3,8 +3,7 @@
 //   static inline SharedServers<RedisCluster> shared;
 //   RedisCluster& cluster = shared.empty();
 //
-// Whoever leaves them other than they were at first makes the next case wait for new ones: such
-// cases stand last.
+// A case that changes them makes the next case wait for new ones, so such cases come last.
 #pragma once
 
 #include <functional>

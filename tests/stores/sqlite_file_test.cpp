@@ -1,7 +1,7 @@
-// Goal: whatever is wrong with the file, its folder or its disk: one clear answer, nothing lost and
-// nothing touched that is not ours.
-// Method: each fault made for real, in a folder of the test's own. Where root could do anyway what
-// is forbidden, a child does it as another user; disks are filled in a mount namespace of a child.
+// Goal: whatever is wrong with the file, its folder or its disk, there is one clear answer,
+// nothing is lost, and nothing that is not ours is touched.
+// Method: each fault is real, in a folder of the test's own. Where root may do what is forbidden, a
+// child does it as another user; disks are filled in a mount namespace of a child.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ using namespace testing_support;
 
 constexpr uid_t nobody = 65534;
 
-// Rights mean nothing to root.
+// File permissions do not stop root.
 void become_nobody() { ASSERT_TRUE(geteuid() != 0 || setuid(nobody) == 0); }
 
 std::string contents(const std::string& path) {
@@ -93,7 +93,7 @@ TEST_F(SqliteFile, OthersMustNotBeAbleToWrite) {
 }
 
 TEST_F(SqliteFile, AnotherUsersFileOrFolderIsRefused) {
-  if (geteuid() != 0) {  // only root can give files away, but root has some
+  if (geteuid() != 0) {  // only root can give files away, but root owns some
     EXPECT_EQ(problem_of("/etc/passwd").reason, "foreign_owner");
     return;
   }
@@ -221,7 +221,7 @@ TEST_F(SqliteFile, ANewLiveFileJudgesNobody) {
   ASSERT_EQ(holder.hear(), "held");
   unlink((path + "-live").c_str());
   SqliteClient client(path);
-  EXPECT_EQ(client.ask("n", fresh_claim()).said, Said::no);  // it may live: its ttl decides
+  EXPECT_EQ(client.ask("n", fresh_claim()).said, Said::no);  // it may be alive, so its ttl decides
   holder.say("end");
 }
 
@@ -229,7 +229,7 @@ TEST_F(SqliteFile, AFullDiskRefusesAndLosesNothing) {
   Peer user([&](const auto&) {
     enter_namespace(CLONE_NEWNS);
     mount("none", "/", nullptr, MS_REC | MS_PRIVATE,
-          nullptr);  // in a chroot it is no mount: the umount must do
+          nullptr);  // fails in a chroot, where / is no mount point; the umount cleans up
     ASSERT_EQ(mount("none", folder.path().c_str(), "tmpfs", 0, "size=400k,mode=700"), 0) << errno;
     SqliteClient client(path);
     const ClaimId held = fresh_claim();

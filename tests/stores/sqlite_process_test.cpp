@@ -80,7 +80,7 @@ TEST_F(SqliteProcesses, AThreadThatSleepsForMessagesIsToldOfADeathToo) {
   SqliteClient client(path);
   std::jthread hand([&] {
     client.stay_until(
-        [&] { return !client.hints.looks().empty(); });  // from before the file was open
+        [&] { return !client.hints.looks().empty(); });  // it began before the file was open
   });
   ASSERT_EQ(client.ask("n", fresh_claim(), true).said, Said::queued);
   holder.kill();
@@ -111,7 +111,7 @@ TEST_F(SqliteProcesses, AWaiterBehindADeadOneLearnsOfIt) {
   bob.ask("n", his, true);
   waiter.kill();
   EXPECT_TRUE(bob.stay_until([&] { return !bob.hints.looks().empty(); }));
-  EXPECT_GT(bob.ask("n", his, true).ttl, 0s);  // now the head
+  EXPECT_GT(bob.ask("n", his, true).ttl, 0s);  // now the first in line
 }
 
 TEST_F(SqliteProcesses, LockDelayIsKeptAfterADeath) {
@@ -219,7 +219,7 @@ TEST_F(SqliteProcesses, AForkWhileOthersWorkLeavesTheChildAUsableFile) {
       const ClaimId claim = fresh_claim();
       EXPECT_EQ(parents.ask("busy", claim).said, Said::yes);
       EXPECT_EQ(parents.release("busy", claim).said, Said::yes);
-      parents.backend().help(nullptr, in(1ms), -1);  // else the child hardly gets at the file
+      parents.backend().help(nullptr, in(1ms), -1);  // otherwise the child hardly gets at the file
     }
   });
   for (int round = 0; round < 20; ++round) {

@@ -69,7 +69,7 @@ inline std::string sql(const std::string& path, const std::string& statement) {
   return result;
 }
 
-// For a process of its own, which needs the right to mount or to turn clocks.
+// For a child process that needs the right to mount or to set clocks.
 inline void enter_namespace(int kind) {
   const uid_t user = geteuid();
   const gid_t group = getegid();
@@ -124,7 +124,7 @@ class Peer {
     waitpid(pid_, &status, 0);
     pid_ = -1;
   }
-  // The exit status, 0 if all was well in there.
+  // The exit status: 0 if all was well in the child.
   int finish() {
     int status = 0;
     waitpid(pid_, &status, 0);

@@ -1,5 +1,5 @@
 // Goal: the SQLite store keeps claims and cells in its file, for as many stores as open it.
-// Method: directly against the backend, standing where the core would.
+// Method: directly against the backend, standing in for the core.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -234,7 +234,7 @@ TEST_F(Sqlite, AFileLockedByAnotherForTooLongIsBusy) {
   ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
   Answer late;
-  EXPECT_TRUE(support::eventually([&] {  // The time may be up before it was tried at all.
+  EXPECT_TRUE(support::eventually([&] {  // The time may be up before the first try.
     late = client.ask(Client::wanting("n", fresh_claim()), 30ms);
     return late.problem.reason == "busy_file";
   }));

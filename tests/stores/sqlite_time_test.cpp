@@ -1,7 +1,6 @@
 // Goal: stamps of another boot or another clock are not believed; layouts of other versions are
 // upgraded or refused; names that nobody uses are forgotten in the end.
-// Method: the file is changed from outside, as a reboot, an older program or a long time would
-// have.
+// Method: the test changes the file as a reboot, an older program or a long time would have.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -67,7 +66,7 @@ TEST_F(SqliteTime, AnotherTimeNamespaceIsRefusedWhileTheFileIsInUse) {
   }
   holder.kill();
   SqliteClient client(path);
-  EXPECT_EQ(client.ask("n", fresh_claim()).number, 2u);  // nobody is there: adopted
+  EXPECT_EQ(client.ask("n", fresh_claim()).number, 2u);  // nobody uses the file, so it is adopted
 }
 
 TEST_F(SqliteTime, ARealTimeNamespaceIsSeen) {
@@ -100,7 +99,7 @@ TEST_F(SqliteTime, AnOlderLayoutIsUpgradedAndKeepsWhatItHas) {
   EXPECT_EQ(sql(path, "PRAGMA user_version"), std::to_string(layout_version));
 }
 
-// In layout 3 a lock_delay stood beside the name, not in a claim.
+// In layout 3 a lock_delay was stored beside the name, not in a claim.
 TEST_F(SqliteTime, ALockDelayThatRunsIsKeptByAnUpgrade) {
   { std::ofstream file(path); }
   chmod(path.c_str(), 0600);
@@ -114,8 +113,8 @@ TEST_F(SqliteTime, ALockDelayThatRunsIsKeptByAnUpgrade) {
   EXPECT_EQ(client.ask("free", fresh_claim()).number, 42u);
 }
 
-// As a file of a layout that kept no floor: names that were swept away from it are forgotten, and
-// nobody knows how far they had counted.
+// A file of a layout that kept no floor: names that were swept from it are forgotten, and nobody
+// knows how far they had counted.
 TEST_F(SqliteTime, AnOlderFileThatWasInUseBeginsNewNamesAboveAnyCount) {
   { std::ofstream file(path); }
   chmod(path.c_str(), 0600);
@@ -129,7 +128,7 @@ TEST_F(SqliteTime, AnOlderFileThatWasInUseBeginsNewNamesAboveAnyCount) {
   EXPECT_GT(client.ask("swept", fresh_claim()).number, std::uint64_t{1} << 44);
 }
 
-// A job that runs once a week is refused by its own fence if its name begins again at 1.
+// Otherwise a weekly job would be refused by its own fence, when its name begins again at 1.
 TEST_F(SqliteTime, ANameThatWasSweptAwayGoesOnAboveItsNumbers) {
   std::uint64_t last = 0;
   for (int run = 0; run < 3; ++run) {

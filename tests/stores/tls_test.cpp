@@ -1,6 +1,6 @@
-// Goal: plain text passes through TLS both ways when the server is who it should be, and otherwise
-// nothing does and the reason is named. Method: our client and a server of OpenSSL's own, bytes
-// handed from one to the other without a socket; certificates by the command `openssl`.
+// Goal: plain text passes through TLS both ways when the server is who it should be; otherwise
+// nothing passes and the reason is named. Method: our client and a server of OpenSSL's own, with
+// bytes handed over without a socket; certificates by the command `openssl`.
 #include "net/tls.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using namespace support;
 
 struct ServerOptions {
   Certificate certificate{};
-  std::string clients_signed_by{};  // a CA: they must show a certificate
+  std::string clients_signed_by{};  // a CA: clients must show a certificate
   int version = TLS1_3_VERSION;     // at most
 };
 
@@ -81,7 +81,7 @@ class TlsTest : public testing::Test {
     ASSERT_TRUE(context) << problem.text;
     tls = std::make_unique<Tls>(context, host);
   }
-  // Hands over what both have to say until neither says more. False: the client has given up.
+  // Hands over what both have to say until neither has more. False: the client has given up.
   bool talk(std::size_t piece = 1 << 14) {
     for (int rounds = 0; rounds < 1000; ++rounds) {
       if (!tls->step(problem)) return false;
@@ -165,7 +165,7 @@ TEST_F(TlsTest, RefusesWhatHasExpired) {
   EXPECT_TRUE(fails("expired", "localhost", trusting, {expired}));
 }
 
-// The list that each authority in the chain must have given out.
+// Each authority in the chain must have issued a revocation list.
 class TlsRevocation : public TlsTest {
  protected:
   void list(std::initializer_list<std::string> parts) {
@@ -213,7 +213,7 @@ TEST_F(TlsRevocation, ReadsANewerListWithTheNextConnection) {
   EXPECT_TRUE(accepted()) << problem.text;
   list({root.revoked({by_root})});
   EXPECT_FALSE(accepted());
-  std::filesystem::remove(checking.revoked_file);  // changes nothing
+  std::filesystem::remove(checking.revoked_file);  // makes no difference
   EXPECT_FALSE(accepted());
   list({root.revoked({})});
   EXPECT_TRUE(accepted()) << problem.text;
@@ -285,7 +285,7 @@ TEST_F(TlsTest, NamesAFileThatCannotBeUsed) {
   };
   const TempFolder folder;
   const std::string absent = folder.path() / "absent";
-  const std::string locked = folder.path() / "locked";  // not to be asked for at the terminal
+  const std::string locked = folder.path() / "locked";  // must not ask at the terminal
   std::ofstream(locked) << "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"
                            "DEK-Info: AES-128-CBC,00112233445566778899AABBCCDDEEFF\n\n"
                            "AAAAAAAAAAAAAAAAAAAAAA==\n-----END RSA PRIVATE KEY-----\n";

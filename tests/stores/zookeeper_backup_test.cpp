@@ -1,6 +1,6 @@
 // Goal: a server that came back empty, or with an older backup, is noticed: what was held is lost,
 // no token goes back, and the store says why, and works again once that is safe (S28). Method: a
-// real server, whose data folder is exchanged while it is down.
+// real server, whose data folder is replaced while it is down.
 #include <filesystem>
 #include <future>
 #include <thread>
@@ -19,7 +19,7 @@ using namespace support;
 
 class ZooKeeperBackup : public testing::Test {
  protected:
-  // With a session so long that no server ends one during a test.
+  // The session is so long that no server ends one during a test.
   static constexpr Millis past_session = 61s;
 
   Store client(Millis patience = shortly) const {
@@ -40,19 +40,19 @@ class ZooKeeperBackup : public testing::Test {
   static bool eventually_says(const Store& store, const std::string& reason) {
     return eventually([&] { return reason_now(store) == reason; });
   }
-  // It says that its session may be taken up again.
+  // The error says that the session may still be resumed.
   static bool hopes(const Store& store) {
     const auto lease = store.lock("other").acquire();
     return !lease && std::string(lease.error().what()).find("backup") != std::string::npos;
   }
-  // So many that the servers do not come to them again by what a test asks for.
+  // So many that the test's own requests do not bring the server to these numbers again.
   static void use_numbers(const Store& store) {
     for (int i = 0; i < 30; ++i) ASSERT_TRUE(succeeded(taken(store, "other")));
   }
   void back_up() {
     while_down([&] { copy(server.data(), kept_.path() / "data"); });
   }
-  // With the backup or with nothing.
+  // The server comes back with the backup, or with nothing.
   void lose_data() {
     while_down([&] {
       std::filesystem::remove_all(server.data());
@@ -60,7 +60,7 @@ class ZooKeeperBackup : public testing::Test {
         copy(kept_.path() / "data", server.data());
     });
   }
-  // The servers' numbers come to that of a token.
+  // Brings the server's numbers up to that of a token.
   void go_on_to(Token token) {
     auto raw = server.client();
     const auto number = static_cast<std::int64_t>(token.value / 1024);
@@ -68,7 +68,7 @@ class ZooKeeperBackup : public testing::Test {
       reached = raw.exists(raw.create("/n", "", ZooKeeperClient::Mode::sequential))->czxid;
   }
 
-  // Until the boot clock says so, the session might be taken up again.
+  // Until the boot clock says that its session is over, it might be resumed.
   void is_told_and_goes_on(const Store& alice, Lease& lease) {
     EXPECT_TRUE(eventually_says(alice, "unreachable"));
     EXPECT_TRUE(hopes(alice));
@@ -86,7 +86,7 @@ class ZooKeeperBackup : public testing::Test {
   Proxy proxy{server.port()};
 
  private:
-  // Nobody connects to a server that starts: it might answer nothing for most of a session.
+  // Nobody connects to a starting server, because it may not answer for most of a session.
   template <class Change>
   void while_down(Change&& change) {
     proxy.refuse();
@@ -141,13 +141,13 @@ TEST_F(ZooKeeperBackup, WhoWaitedGetsInLineAgainAndIsTold) {
   jump(past_session);
   auto answer = told.get_future();
   EXPECT_TRUE(eventually([&] {
-    (void)alice.list("nobody");  // A jump wakes nobody who waits for the server.
+    (void)alice.list("nobody");  // A jump does not wake a thread that waits for the server.
     return answer.wait_for(0s) == std::future_status::ready;
   }));
   EXPECT_EQ(answer.get(), "fencing_regressed");
 }
 
-// The server has all its data, and keeps the session for a minute yet.
+// The server has all its data, and keeps the session for another minute.
 TEST_F(ZooKeeperBackup, AfterALongOutageNobodyWaitsForItsOwnOrphan) {
   const auto alice = client();
   auto lease = taken(alice, "name");

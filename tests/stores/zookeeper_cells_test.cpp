@@ -35,7 +35,7 @@ TEST_F(ZooKeeperCells, SwapByVersion) {
   EXPECT_EQ(alice.get("cell").version, next.version);
 }
 
-// A version of the life before does not match by accident.
+// A version from before the expiry does not match by accident.
 TEST_F(ZooKeeperCells, Expire) {
   const auto made = alice.swap({"cell", 0, "one", 150ms});
   ASSERT_EQ(made.said, Said::yes) << made.problem.text;

@@ -1,6 +1,6 @@
 // Goal: what a death leaves under a name keeps nobody out for longer than its lock_delay, and is
-// gone when somebody has asked for that name again. Method: a real server, looked into and meddled
-// with by a client of the tests' own.
+// gone when somebody has asked for that name again. Method: a real server, which the tests inspect
+// and change with a client of their own.
 #include <thread>
 
 #include "stores/zookeeper_world.hpp"
@@ -23,7 +23,7 @@ class ZooKeeperDeaths : public testing_support::ZooKeeperWorld {
  protected:
   static bool is_marker(const std::string& path) { return path.find("-delay-") != path.npos; }
 
-  // A holder with a lock_delay was killed, and its session has ended. What it left.
+  // What is left of a holder with a lock_delay that was killed, once its session has ended.
   std::string marker_of_a_death() {
     Peer peer(url());
     peer.acquire("name", "lock_delay=1");
@@ -66,7 +66,7 @@ TEST_F(ZooKeeperDeaths, LeaveAMarkerThatGoesWithTheFirstTryAfterTheDelay) {
 TEST_F(ZooKeeperDeaths, LeaveAMarkerThatGoesWithTheWaiterWhoGetsTheLock) {
   const auto marker = marker_of_a_death();
   const auto alice = client();
-  // The clock may jump while its ask is on its way; the answer is worth nothing then.
+  // The clock may jump while its ask is on its way, which makes the answer worthless.
   std::jthread waiter(
       [&] { EXPECT_TRUE(eventually([&] { return bool(alice.lock("name").acquire()); })); });
   ASSERT_TRUE(eventually([&] { return nodes("name").size() == 2; }));
@@ -99,7 +99,7 @@ TEST_F(ZooKeeperDeaths, AreNotMistakenForAReleaseWhichLeavesNoMarker) {
   EXPECT_EQ(nodes("name"), Paths{});
 }
 
-// Its age may be seen by anybody, and the delay cannot be over before.
+// Anybody may see its age; the length of its session, which is unreadable, is taken to be ours.
 TEST_F(ZooKeeperDeaths, LeaveAMarkerThatIsWaitedForAlsoWhereItMayNotBeRead) {
   const auto marker = marker_of_a_death();
   raw.set_rights(marker, may_write);

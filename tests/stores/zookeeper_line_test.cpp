@@ -1,4 +1,4 @@
-// Goal: names, children and URLs are read as they should be, and the line lets in whom it must.
+// Goal: names, children and URLs are read as they should be, and the line lets in the right claims.
 // Method: by table, with no server.
 #include <gtest/gtest.h>
 
@@ -44,8 +44,7 @@ std::string child(std::uint8_t claim, const Shape& shape, std::int32_t sequence)
   return with_sequence(own->stem({claim}, shape), sequence);
 }
 
-// In the order in which they stand, with the verdicts on each: g(ranted), or the places that it
-// watches.
+// The verdict on each child, in the order of the line: g(ranted), or the places that it watches.
 std::vector<std::string> verdicts(const std::vector<std::string>& children) {
   const std::vector<std::string> shuffled(children.rbegin(), children.rend());
   const Line line(shuffled, *own);
@@ -135,7 +134,7 @@ TEST(ZooKeeperLayout, TakesNothingElseForAClaim) {
                                              own->marker({2}, Millis(5))};
   const Line line(children, *own);
   EXPECT_EQ(line.claims.size(), 1U);
-  ASSERT_EQ(line.orphans.size(), 1U);  // the claim of the other is there
+  ASSERT_EQ(line.orphans.size(), 1U);  // the other one's claim is there
   EXPECT_EQ(line.orphans.front().claim, ClaimId{2});
 }
 
@@ -154,7 +153,7 @@ TEST(ZooKeeperLine, LetsReadersInTogetherAndNotPastAWriter) {
 }
 
 TEST(ZooKeeperLine, CountsPermits) {
-  // The first who waits is woken by any holder, the others by whoever is before them.
+  // Any holder wakes the first waiter; each other waiter is woken by the one before it.
   EXPECT_EQ(verdicts({child(1, permits(2), 1), child(2, permits(2), 2), child(3, permits(3), 3),
                       child(4, permits(1), 4)}),
             (Words{"g", "g", "01", "2"}));
@@ -198,7 +197,7 @@ TEST(ZooKeeperDialects, WriteAsTheirLibrariesDo) {
   }
 }
 
-// Curator counts every child; kazoo those with its own word before a sequence.
+// Curator counts every child; kazoo counts those with its own word before a sequence.
 TEST(ZooKeeperDialects, CountWhomTheirLibrariesCount) {
   const auto curator = Layout::of({.dialect = Dialect::curator}, paths);
   const std::vector<std::string> mixed = {"_c_x-lock-0000000003", "lock-0000000002", "0-anything",

@@ -1,5 +1,5 @@
 // Goal: the nodes are as few, as safe and as tidy as they should be.
-// Method: a real server, looked into and meddled with by a client of the tests' own.
+// Method: a real server, which the tests inspect and change with a client of their own.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -20,7 +20,7 @@ using Mode = ZooKeeperClient::Mode;
 
 class ZooKeeperNodes : public testing_support::ZooKeeperWorld {};
 
-// A chroot of several parts, of which none is there; and nothing is left when all is released.
+// A chroot of several parts, none of which exists; nothing is left when all is released.
 TEST_F(ZooKeeperNodes, AreMadeWhereTheyAreMissingAndGoWhenTheyAreEmpty) {
   const auto alice = client();
   {
@@ -103,7 +103,7 @@ TEST_F(ZooKeeperNodes, HaveGrowingNumbersAlsoWhereTheLockWasDeleted) {
     const auto lost = lease->lost();
     for (const auto& path : nodes("name")) raw.remove(path);
     try {
-      raw.remove(node("name"));  // its sequence begins anew
+      raw.remove(node("name"));  // its sequence starts again
     } catch (const support::ZooKeeperError& error) {
       EXPECT_EQ(error.code, -101) << "the server, which removes empty ones, was not faster";
     }
@@ -111,8 +111,8 @@ TEST_F(ZooKeeperNodes, HaveGrowingNumbersAlsoWhereTheLockWasDeleted) {
   }
 }
 
-// It stood in line, and was about to look again because the one before it had gone meanwhile. Its
-// withdrawal comes only when that look has ended.
+// The waiter is about to look again, because the one before it has gone. Its withdrawal comes only
+// after that look.
 TEST_F(ZooKeeperNodes, OfAWaiterWhoseTimeIsOverAreGoneWhateverItWasAbout) {
   constexpr Millis way{100};
   Proxy proxy(server().port());
@@ -125,7 +125,7 @@ TEST_F(ZooKeeperNodes, OfAWaiterWhoseTimeIsOverAreGoneWhateverItWasAbout) {
     proxy.delay(way);
     bob.inject({.fault = Fault::lost_request, .calls = releases, .count = 4});
     {
-      // Its node is there after one way; that of alice is looked at after three.
+      // Its node is there after one way; it looks at that of alice after three.
       std::jthread waiter([&] { (void)bob.store().lock("name").try_acquire_for(way * 7 / 2); });
       EXPECT_TRUE(eventually([&] { return nodes("name").size() == 2; }));
       EXPECT_TRUE(succeeded(held->release()));
@@ -179,7 +179,7 @@ TEST_F(ZooKeeperNodes, OfTwoHundredWaitersWakeOneAtATime) {
     auto watching = server().watchers()[first];
     const auto fired = server().count("sum_node_deleted_watch_count");
     const auto expected = fired + static_cast<long>(watching.size());
-    watching.erase(owner_of(first));  // it may watch its own
+    watching.erase(owner_of(first));  // it may watch its own node
     EXPECT_EQ(watching.size(), 1U);
     ASSERT_EQ(clients[i]->release("name", claims[i]).said, Said::yes);
     ASSERT_TRUE(clients[i + 1]->stay_until([&] { return !clients[i + 1]->hints.looks().empty(); }));
@@ -189,7 +189,7 @@ TEST_F(ZooKeeperNodes, OfTwoHundredWaitersWakeOneAtATime) {
   }
 }
 
-// create, getChildren, delete. On a slow machine also the watch on the own node; a sync now and
+// create, getChildren, delete. On a slow machine also the watch on its own node; a sync now and
 // then.
 TEST_F(ZooKeeperNodes, CostTheServerThreeRequestsAPair) {
   constexpr int pairs = 50;
@@ -242,8 +242,8 @@ TEST_F(ZooKeeperNodes, ThatAreRevokedTellTheirHolder) {
   EXPECT_EQ(nodes("name").size(), 1U);  // It is hers until she lets go.
 }
 
-// The server tells of a node that is gone before it tells of the session that it went with. Here
-// the session lives on, so that only the node is told of.
+// The server reports a deleted node before the end of the session that it belonged to. Here the
+// session lives on, so that it reports only the node.
 TEST_F(ZooKeeperNodes, OfAHolderWhoseOwnWasDeletedAreGoneOnceItLetsGo) {
   const auto alice = client();
   auto lease = alice.lock("name", {.lock_delay = held_long}).acquire();

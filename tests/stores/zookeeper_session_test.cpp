@@ -1,6 +1,6 @@
 // Goal: what happens to a session happens to its leases, at once and to nobody else; and what was
 // lost on the way is found again.
-// Method: a real server; sessions are ended there, and a proxy cuts connections.
+// Method: a real server, which ends sessions, and a proxy, which cuts connections.
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -44,7 +44,7 @@ TEST_F(ZooKeeperSession, KilledAtTheServerIsALossAndIsMadeAnew) {
   EXPECT_FALSE(lease->valid());
 }
 
-// S31: a waiter gets in line again, behind whoever is there.
+// S31: a waiter gets in line again, behind those that are there.
 TEST_F(ZooKeeperSession, KilledWhileItWaitsGetsInLineAgain) {
   const auto alice = client();
   const auto bob = client();
@@ -71,7 +71,7 @@ TEST_F(ZooKeeperSession, KilledWhileItWaitsGetsInLineAgain) {
   EXPECT_TRUE(eventually([&] { return entered.load(); }));
 }
 
-// The end of a session deletes its nodes, and the watch on its own node tells of that first.
+// The end of a session deletes its nodes; the watch on the waiter's own node reports that first.
 TEST_F(ZooKeeperSession, WhoseNodeGoesBeforeItsEndIsToldGetsInLineAgain) {
   Veil veil(server().port());
   const auto alice = open(url(veil.address())).value();
@@ -98,14 +98,14 @@ TEST_F(ZooKeeperSession, WhoseNodeGoesBeforeItsEndIsToldGetsInLineAgain) {
   EXPECT_TRUE(waiter.get());
 }
 
-// S32: at every byte of the answers to the request that makes the node.
+// S32: the connection is cut at every byte of the answers to the request that makes the node.
 TEST_F(ZooKeeperSession, FindsTheNodeWhoseAnswerWasLost) {
   Proxy proxy(server().port());
   const auto alice = open(url(proxy.address())).value();
   ASSERT_TRUE(succeeded(alice.lock("first").acquire()));
   for (const std::size_t bytes : {0U, 1U, 20U, 60U}) {
     const auto name = "name-" + std::to_string(bytes);
-    { const auto made = alice.lock(name).acquire(); }  // its folder is there
+    { const auto made = alice.lock(name).acquire(); }  // makes its folder
     const auto cuts = proxy.counts().cuts;
     proxy.cut(Way::replies, bytes, name);
     const auto lease = alice.lock(name).acquire();
@@ -129,7 +129,7 @@ TEST_F(ZooKeeperSession, MakesTheNodeWhoseRequestWasLost) {
   EXPECT_EQ(nodes("name").size(), 1U);
 }
 
-// S33: a release, and a wait that is given up, while nothing comes through.
+// S33: a release, and a wait that is given up, while nothing gets through.
 TEST_F(ZooKeeperSession, LeavesNothingBehindThatItCouldNotDelete) {
   Proxy proxy(server().port());
   const auto alice = open(url(proxy.address()), {.release_deadline = 100ms}).value();
@@ -163,7 +163,7 @@ TEST_F(ZooKeeperSession, SurvivesALostConnection) {
   proxy.reset();
   ASSERT_TRUE(eventually([&] { return alice.stats().at_risk >= 1; }));
   const auto left = lease->left();
-  jump(4s);  // The session is to be proved six times in its life.
+  jump(4s);  // The session is proven six times in its life.
   ASSERT_TRUE(eventually([&] { return lease->left() > left - 4s || !lease->valid(); }));
   EXPECT_TRUE(lease->valid());
   EXPECT_FALSE(lease->lost().stop_requested());
@@ -202,15 +202,15 @@ TEST_F(ZooKeeperSession, DoesNothingLaterThatItSaidItHadNotDone) {
 
 class ZooKeeperSessionClock : public ZooKeeperSession {
  protected:
-  // With a tick as long as it may be: a lease ends so much before its session, and no machine is
-  // so slow that the loss is told later than that.
+  // The longest tick allowed: a lease ends one tick before its session, and no machine is so slow
+  // that the loss is told later than that.
   std::string brief(const std::string& address) const {
     return with_option(with_option(url(address), "session=6s"), "tick=2s");
   }
 };
 
-// The lease ends here before the server can have given it to another. That is a race of two clocks,
-// ours and the server's: both must run.
+// The lease ends here before the server can have given it to another. That is a race between two
+// clocks, ours and the server's, so both must run.
 TEST_F(ZooKeeperSessionClock, CutOffIsLostBeforeAnotherEnters) {
   Proxy proxy(server().port());
   const auto alice = open(brief(proxy.address())).value();

@@ -1,5 +1,5 @@
-// Goal: the ZooKeeper servers that other tests rely on, and the client that looks into them, do
-// what they say.
+// Goal: the ZooKeeper servers that other tests rely on, and the client that inspects them, do what
+// they say.
 
 #include <gtest/gtest.h>
 
@@ -147,13 +147,13 @@ TEST_F(ZooKeeperServerTest, StandsStillAndGoesOn) {
 
 class ZooKeeperEnsembleTest : public testing::Test {
  protected:
-  // A server that is cut off gives up after 5 s, and two cases wait for that. Not sooner, because a
-  // machine may stand still for a while.
+  // A server that is cut off gives up after 5 s, and two cases wait for that. A shorter time would
+  // not do, because a machine may stand still for a while.
   static void SetUpTestSuite() {
     ensemble_ = std::make_unique<ZooKeeperEnsemble>(ZooKeeperOptions{}, Links::proxied);
   }
   static void TearDownTestSuite() { ensemble_.reset(); }
-  ZooKeeperEnsembleTest() {  // Whatever a case that failed has left.
+  ZooKeeperEnsembleTest() {  // Mends what a failed case has left.
     ensemble.heal();
     ensemble.await_agreement();
   }

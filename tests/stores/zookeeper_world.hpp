@@ -14,7 +14,7 @@ class ZooKeeperWorld : public testing::Test {
   static void TearDownTestSuite() { server_.reset(); }
 
   static support::ZooKeeperServer& server() { return *server_; }
-  // By way of `address`, which may be a proxy's.
+  // Through `address`, which may be a proxy's.
   std::string url(const std::string& address = server_->address()) const {
     return "zookeeper://" + address + folder_ + "?session=20s&tick=200ms";
   }
