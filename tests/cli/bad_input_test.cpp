@@ -1,4 +1,4 @@
-// Goal: what cannot be right is refused with its exit status and one line that says what to write
+// Goal: wrong input is refused with the right exit status and one line that says what to write
 // instead; no store is touched.
 #include "cli.hpp"
 

@@ -70,7 +70,7 @@ Running::~Running() {
     const auto guards = children_of(pid_);
     ::kill(pid_, SIGKILL);
     wait();
-    // They stop the command and release, in the folder that is about to go away.
+    // The guards stop the command and release the lock, in a folder that is about to be deleted.
     for (const pid_t guard : guards) eventually([&] { return !alive(guard); });
   }
   if (status_ != -1) ::close(status_);

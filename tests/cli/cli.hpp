@@ -1,5 +1,5 @@
-// tests/cli/cli.hpp: the real command, started as a shell would start it, each test in a folder and
-// on a store of its own.
+// tests/cli/cli.hpp: the real command, started as a shell would start it. Each test has a folder
+// and a store of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,15 +28,15 @@ struct Outcome {
   std::string err;
 };
 
-// A running `holdfast`, in a session of its own. Ended by its pid if the test did not wait for it.
+// A running `holdfast`, in a session of its own. Killed by its pid if the test did not wait for it.
 class Running {
  public:
   struct Plan {
     std::string folder;
     Words arguments;
-    std::map<std::string, std::optional<std::string>> environment;  // changes; nothing: unset
+    std::map<std::string, std::optional<std::string>> environment;  // changes; nullopt: unset
     std::function<void()> before_exec;                              // in the child
-    bool status = false;  // --status-fd 9 is read by the test
+    bool status = false;  // --status-fd 9, which the test reads
   };
   explicit Running(const Plan& plan);
   ~Running();
@@ -46,7 +46,7 @@ class Running {
   pid_t pid() const noexcept { return pid_; }
   pid_t guard() const;  // waits until there is one
   void signal(int number) const;
-  std::string line();                                 // the next of --status-fd; "" at its end
+  std::string line();                                 // the next of --status-fd; "" at the end
   std::string line_after(const std::string& passed);  // the next that is not `passed`
   Outcome wait();
   bool over();
@@ -72,14 +72,14 @@ class Cli : public testing::Test {
   std::unique_ptr<Running> start(const Words& arguments);  // `run`: with --status-fd
   Running::Plan plan(const Words& arguments) const;
 
-  // A process that the command made, by the pid that it wrote to a file.
+  // The pid that a process of the command wrote to `file`.
   pid_t pid_in(const std::string& file) const;
 
-  // A command that holds the file "oracle" locked for as long as it lives. When it is `ready`, it
-  // writes its pid.
+  // A command that keeps the file "oracle" locked for as long as it lives. After `ready` it writes
+  // its pid.
   Words witnessed(const std::string& then = "exec sleep 1000",
                   const std::string& ready = ":") const;
-  // A command that fails if any such command is alive.
+  // A command that fails if such a command is alive.
   Words alone() const { return {"flock", "-n", path("oracle"), "true"}; }
 
   support::TempFolder folder_;
@@ -87,7 +87,7 @@ class Cli : public testing::Test {
 };
 
 bool alive(pid_t process);
-std::string state_of(pid_t process);  // R, S, T, Z …, of /proc; "": gone
+std::string state_of(pid_t process);  // R, S, T, Z …, from /proc; "": gone
 std::vector<pid_t> children_of(pid_t process);
 Words operator+(Words first, const Words& second);
 std::size_t lines_in(const std::string& text);

@@ -1,6 +1,6 @@
 // Goal: a command that has ended leaves nothing in etcd, however it ended; one that crashed leaves
-// nothing that does not end by itself.
-// Method: a real server, looked into by etcdctl.
+// nothing that does not expire by itself.
+// Method: a real server, inspected with etcdctl.
 #include <algorithm>
 #include <csignal>
 
@@ -12,7 +12,7 @@ namespace {
 
 class EtcdLeftovers : public Cli {
  protected:
-  // For a day: whatever is left is seen.
+  // A ttl of a day, so that the test sees everything that is left.
   std::unique_ptr<Running> run(const Words& flags, const Words& command) {
     return start(Words{"run", "--store", server_.url(), "--ttl", "24h"} + flags + Words{"x", "--"} +
                  command);
@@ -61,7 +61,7 @@ TEST_F(EtcdLeftovers, NoLeaseIsLeftByOneThatWasNotLetIn) {
   ASSERT_TRUE(eventually([&] { return leases().size() > before.size(); }));
   waiter->signal(SIGTERM);
   EXPECT_EQ(waiter->wait().code, 128 + SIGTERM);
-  // Its guard may be slower than itself.
+  // Its guard may be slower than the waiter.
   EXPECT_TRUE(eventually([&] { return leases() == before; })) << "cancelled";
 }
 
@@ -91,7 +91,7 @@ TEST_F(EtcdLeftovers, WhatACrashLeavesEndsByItself) {
   ::kill(-command, SIGKILL);
   EXPECT_NE(keys(), "");
   EXPECT_EQ(run({"--no-wait"}, {"true"})->wait().code, 75);
-  end_all_leases();  // As they do by themselves, because nobody keeps them alive.
+  end_all_leases();  // As they would end by themselves, because nobody keeps them alive.
   EXPECT_EQ(keys(), "") << "it would stay for ever";
   EXPECT_EQ(run({"--no-wait"}, {"true"})->wait().code, 0);
   EXPECT_EQ(leases(), std::vector<std::string>{});

@@ -1,7 +1,7 @@
-// Goal: the command does not outlive its lease, whoever is killed or paused (P02 to P04, P08).
-// Method: the command holds a flock for as long as it lives, and the next holder's command fails if
-// it finds that flock taken. So the kernel, which knows nothing of holdfast, is the judge.
-// All of them live by a clock of their own, which a test sends ahead instead of waiting.
+// Goal: the command does not outlive its lease, whichever process is killed or paused (P02 to P04,
+// P08). Method: the command holds a flock as long as it lives, and the next holder's command fails
+// if it finds the flock taken. So the kernel, which knows nothing of holdfast, is the judge. Tests
+// do not wait, but move the processes' clock ahead.
 #include "cli.hpp"
 
 #include <csignal>
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 constexpr auto renewal_is_due = 11s;
 constexpr auto half = 15s;
 constexpr auto grace_is_over = 6s;            // between the two signals
-constexpr Millis inside_the_margin = 2800ms;  // nobody may act, but it has not ended at the store
+constexpr Millis inside_the_margin = 2800ms;  // no holder may act, but the store still has it
 constexpr auto past_ttl = 31s;
 
 class Guard : public Cli {
@@ -32,9 +32,9 @@ class Guard : public Cli {
       environment_[one.substr(0, name_end)] = one.substr(name_end + 1);
     }
   }
-  // Starts a holder and, behind it in line, one that fails if the holder's command still lives.
-  // That one has a long lease, because a jump must not end it. Throws if it cannot, because then
-  // there is nothing to test.
+  // Starts a holder and, behind it in line, a command that fails if the holder's command is still
+  // alive. The second has a long lease, because a jump must not end it. Throws if one does not
+  // start, because then there is nothing to test.
   void begin(const Words& flags = {}, const std::string& then = "exec sleep 1000",
              const std::string& ready = ":") {
     first_ = start(Words{"run"} + flags + Words{"x", "--"} + witnessed(then, ready));
@@ -53,13 +53,13 @@ class Guard : public Cli {
     ASSERT_TRUE(eventually([&] { return state_of(process) == "T"; }));
   }
 
-  // When the lease of the first ends, as the store has it.
+  // When the first lease ends, according to the store.
   std::int64_t expiry() const {
     return support::SqliteClient(path("locks.db"))
         .number("SELECT expires_us FROM claims WHERE name = CAST(? AS BLOB) AND standing = 1", "x");
   }
 
-  // So that it ends there this long from now; before any other jump.
+  // Makes it end there after `left`. Call it before any other jump.
   void jump_before_expiry(Millis left) {
     const auto now = BootClock::now().time_since_epoch();
     const auto away = std::chrono::microseconds(expiry()) - now;
@@ -104,7 +104,7 @@ TEST_F(Guard, WaitsForTheWholeGroup) {
                 "; exec sleep 1000) & wait");
   const auto grandchild = pid_in("child");
   first_->signal(SIGKILL);
-  // The guard knows that the command has ended when nothing of it is left.
+  // Once nothing of the command is left, the guard knows that it has ended.
   EXPECT_TRUE(eventually([&] { return state_of(command_).empty(); }));
   EXPECT_TRUE(alive(grandchild));
   clock_.jump(grace_is_over);
@@ -115,7 +115,7 @@ TEST_F(Guard, WaitsForTheWholeGroup) {
 TEST_F(Guard, StopsTheCommandWhenTheSupervisorIsPaused) {
   begin();
   stop(first_->pid());
-  // The guard goes on to renew, so it is not the lease that ends first.
+  // The guard still renews, so the lease does not end first.
   const auto before = expiry();
   clock_.jump(half);
   ASSERT_TRUE(eventually([&] { return expiry() > before; }));
@@ -135,8 +135,8 @@ TEST_F(Guard, PausedWithEverythingElseKillsBeforeAnythingElse) {
   const auto guard = first_->guard();
   for (const pid_t process : {first_->pid(), guard, command_}) stop(process);
   clock_.jump(past_ttl);
-  // The next enters while the command stands still; it does so with a flock of its own in its
-  // hands.
+  // The command is stopped and still has its flock, so the next holder's command fails: its status
+  // is not checked.
   EXPECT_TRUE(next_->line_after("waiting").starts_with("acquired"));
   next_->wait();
   for (const pid_t process : {first_->pid(), guard}) ::kill(process, SIGCONT);
@@ -145,7 +145,7 @@ TEST_F(Guard, PausedWithEverythingElseKillsBeforeAnythingElse) {
   EXPECT_FALSE(alive(command_));
 }
 
-// T09: the whole machine slept, so that the lease has ended: the command may not even clear up.
+// T09: the whole machine slept and the lease has ended, so the command may not even clean up.
 TEST_F(Guard, AfterASuspendKillsTheCommandAtOnce) {
   first_ = start(Words{"run", "x", "--"} + witnessed("while :; do sleep 0.01; done",
                                                      "trap 'echo >" + path("cleared") + "' TERM"));
@@ -167,7 +167,7 @@ TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsKilled) {
   EXPECT_EQ(first_->line(), "lost");
 }
 
-// Takes half of the margin of 3 s, which a paused guard has to come back.
+// Takes half of the margin of 3 s: that long a paused guard may come back.
 TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsPaused) {
   begin();
   stop(first_->guard());
@@ -177,7 +177,7 @@ TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsPaused) {
   EXPECT_EQ(first_->line(), "lost");
 }
 
-// The supervisor knows of the lease from when it is told, not only from when the command runs.
+// The supervisor knows the lease as soon as it is told, not only when the command runs.
 TEST_F(Guard, IsReplacedByTheSupervisorWhenItIsPausedBeforeTheCommandRuns) {
   first_ = start({"run", "x", "--", "sleep", "1000"});
   ASSERT_TRUE(first_->line().starts_with("acquired"));
@@ -261,7 +261,7 @@ TEST_F(Tree, EndsWithTheCommandToo) {
   EXPECT_FALSE(alive(pid_in("daemon")));
 }
 
-// Where namespaces are not allowed, the refusal is what is tested.
+// Where namespaces are not allowed, this tests the refusal.
 TEST_F(Tree, InANamespaceDiesWithTheGuard) {
   const auto allowed = holdfast({"run", "--kill-tree=pidns", "probe", "--", "sh", "-c", "exit 7"});
   if (allowed.code == 78) {

@@ -1,4 +1,4 @@
-// Goal: what is printed is true, on one line an entry, and valid JSON for any bytes in a name.
+// Goal: the output is true, has one line per entry, and is valid JSON for any bytes in a name.
 #include "cli.hpp"
 
 #include <sqlite3.h>
@@ -10,7 +10,7 @@
 namespace holdfast::cli_test {
 namespace {
 
-// What another's parser finds at `path`: the JSON functions of SQLite. Throws if it is not JSON.
+// What a foreign parser finds at `path`: the JSON functions of SQLite. Throws if it is not JSON.
 std::string judged(const char* sql, const std::string& json, const std::string& path) {
   sqlite3* judge = nullptr;
   sqlite3_stmt* query = nullptr;
@@ -95,7 +95,7 @@ TEST_F(Inspect, VerboseTellsWhatTheStoreSaysOfItself) {
   EXPECT_TRUE(value_in(json, "$.facts[1].text").starts_with("wal"));
   EXPECT_TRUE(value_in(json, "$.store").starts_with("sqlite:"));
   EXPECT_EQ(type_in(holdfast({"show", "--json", "x"}).out, "$.facts"), "");
-  // A store that has nothing to say.
+  // A store without facts.
   EXPECT_EQ(holdfast({"show", "x", "--verbose", "--store", "memory:"}).out,
             "'x' is free\n\nstore  memory:\n");
   EXPECT_EQ(holdfast({"ls", "--verbose"}).code, 64);
@@ -175,7 +175,7 @@ TEST_F(Inspect, InitVersionAndHelp) {
   EXPECT_EQ(holdfast({"init"}).code, 0);
   EXPECT_TRUE(std::filesystem::exists(path("locks.db")));
   EXPECT_EQ(type_in(holdfast({"init", "--json"}).out, "$.ready"), "true");
-  EXPECT_EQ(holdfast({"init", "--new"}).code, 0);  // nobody is asked where there is no terminal
+  EXPECT_EQ(holdfast({"init", "--new"}).code, 0);  // without a terminal nobody is asked
   EXPECT_TRUE(holdfast({"version"}).out.starts_with("holdfast "));
   EXPECT_TRUE(holdfast({"--version"}).out.starts_with("holdfast "));
   EXPECT_EQ(holdfast({"version"}).out,

@@ -1,5 +1,5 @@
-// Goal: `holdfast lab` plays, draws and replays; what cannot be right is refused in one line that
-// says what there is and what to write.
+// Goal: `holdfast lab` plays, draws and replays; wrong input is refused in one line that says what
+// there is and what to write.
 #include "cli.hpp"
 
 namespace holdfast::cli_test {
@@ -71,7 +71,7 @@ TEST_F(Lab, HelpNamesTheCommands) {
   EXPECT_NE(holdfast({"help"}).out.find("\n  lab "), std::string::npos);
 }
 
-// A copy of the command that lies alone.
+// A copy of the command without the laboratory beside it.
 TEST_F(Lab, SaysSoIfItIsNotThere) {
   std::filesystem::copy_file(binary, path("alone"));
   auto lonely = plan({"run", "x", "--", path("alone"), "lab", "list"});

@@ -1,5 +1,5 @@
 // Goal: a `run` that has ended left nothing in the database, whether it got the lock or not.
-// Method: the rows are read with SQL, at once: nobody is there any more to remove them later.
+// Method: SQL reads the rows at once, when no process is left that could remove them later.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -44,7 +44,7 @@ TEST_F(RunLeavesNothing, WhenItsWaitTimedOut) {
   }
 }
 
-// The database is in use by somebody else just then, as it is on a slow disk.
+// Somebody else is using the database just then, as happens on a slow disk.
 TEST_F(RunLeavesNothing, WhenItsWaitTimedOutAndTheDatabaseIsBusy) {
   const auto holder = start_holder();
   auto waiter = start({"run", "--wait", "2s", "x", "--", "true"});
@@ -68,7 +68,7 @@ TEST_F(RunLeavesNothing, WhenASignalEndedItsWait) {
     ASSERT_TRUE(eventually([&] { return claims().size() == 2; }));
     waiter->signal(signal);
     EXPECT_EQ(waiter->wait().code, 128 + signal);
-    EXPECT_TRUE(eventually([&] { return claims() == held; }));  // Its guard may be at it still.
+    EXPECT_TRUE(eventually([&] { return claims() == held; }));  // Its guard may still be at it.
   }
 }
 

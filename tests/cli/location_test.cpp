@@ -1,5 +1,5 @@
-// Goal: what others may know of a store's URL has no password in it (X03). No server is needed for
-// that, so these test the functions themselves.
+// Goal: the parts of a store's URL that others may see have no password in them (X03). That needs
+// no server, so these tests call the functions themselves.
 #include "cli/location.hpp"
 
 #include <gtest/gtest.h>

@@ -73,7 +73,7 @@ TEST_F(Nesting, ARelativeStoreIsTheSameFileInAnotherFolder) {
 
   auto inherited = plan({"run", "x", "--", "sh", "-c", inner});
   inherited.environment["HOLDFAST_STORE"] =
-      "sqlite:a.db";  // passed on as it is: another file there
+      "sqlite:a.db";  // passed on unchanged: it names another file there
   EXPECT_EQ(Running(inherited).wait().code, 78);
 }
 
@@ -99,7 +99,7 @@ TEST_F(Nesting, AVariableThatWasTamperedWithIsRefused) {
 
 class Secret : public Cli {};
 
-// No server listens there; what is tested is what can be seen of the URL.
+// No server listens there, because the test only looks at what others can see of the URL.
 const std::string secret = "redis://user:pa55word@127.0.0.1:1/";
 
 TEST_F(Secret, IsNeitherPrintedNorLeftInTheArguments) {

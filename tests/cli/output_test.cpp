@@ -1,5 +1,5 @@
-// Goal: output that cannot be written is told and has a status of its own, and watch ends when
-// nobody reads it any more.
+// Goal: output that cannot be written is reported, with an exit status of its own, and watch ends
+// when nobody reads it any more.
 #include "cli.hpp"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ class Output : public Cli {
     planned.before_exec = std::move(before_exec);
     return Running(planned).wait();
   }
-  // Watches into the pipe, whose other end has only the test.
+  // Watches into the pipe; only the test has its other end.
   std::unique_ptr<Running> watch_into(Pipe& pipe, void (*on_signal)(int)) {
     auto planned = plan({"watch", "x"});
     planned.before_exec = [&pipe, on_signal] {

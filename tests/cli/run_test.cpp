@@ -1,5 +1,5 @@
-// Goal: `holdfast run` gives the command everything a shell would, and gives back what the command
-// said; the lock is held exactly while it runs.
+// Goal: `holdfast run` gives the command everything that a shell would, and passes on what the
+// command returns; the lock is held exactly while it runs.
 #include "cli.hpp"
 
 #include <fcntl.h>

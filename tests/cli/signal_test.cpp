@@ -1,4 +1,4 @@
-// Goal: a signal to `holdfast run` is a signal to its command, all of it; a wait is ended by one at
+// Goal: a signal to `holdfast run` reaches its whole command; during a wait it ends the wait at
 // once and leaves nothing in line (P05 to P07).
 #include "cli.hpp"
 
@@ -29,7 +29,7 @@ TEST_P(Signal, EndsTheWaitAndLeavesTheLine) {
   const auto guard = waiter->guard();
   waiter->signal(GetParam());
   EXPECT_EQ(waiter->wait().code, 128 + GetParam());
-  // A guard that is slow to leave is not waited for.
+  // `run` does not wait for a guard that is slow to leave.
   EXPECT_TRUE(eventually([&] { return !alive(guard); }));
   EXPECT_EQ(holdfast({"ls"}).out.find("waits"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(path("ran")));
@@ -66,7 +66,7 @@ TEST_F(Signals, EndAWaitEvenIfTheStoreHangs) {
   auto waiter = start({"run", "x", "--", "true"});
   EXPECT_EQ(waiter->line(), "waiting");
   const auto guard = waiter->guard();
-  ::kill(guard, SIGSTOP);  // for those outside the same as a store that does not answer
+  ::kill(guard, SIGSTOP);  // from outside the same as a store that does not answer
   ASSERT_TRUE(eventually([&] { return state_of(guard) == "T"; }));
   waiter->signal(SIGTERM);
   EXPECT_EQ(waiter->wait().code, 128 + SIGTERM);

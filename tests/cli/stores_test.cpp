@@ -1,7 +1,7 @@
-// Goal: on every store the command locks as the first page says: it ends as its command does, hands
-// on in order, ends with 76 when the store ends its lease, and after every kind of death a try is
-// granted. The command has what the caller of holdfast had open, and nothing else.
-// Method: real servers; leases are ended there, and whoever has to look by its clock has one that
+// Goal: on every store the command locks as the README says: it ends as its command does, hands
+// on in order, ends with 76 when the store ends its lease, and after every kind of death a try gets
+// the lock. The command has the descriptors that the caller of holdfast had open, and no others.
+// Method: real servers, which end the leases; a process that must look at its clock has one that
 // the test moves.
 #include "cli.hpp"
 #include "support/results.hpp"
@@ -49,7 +49,7 @@ class CommandOnStores : public Cli, public testing::WithParamInterface<StoreCase
     command_ = pid_in("pid");
     return running;
   }
-  // Returns when it is in line, behind so many others.
+  // Returns when it is in line, behind `others` waiters.
   std::unique_ptr<Running> get_in_line(const Words& command, long others = 0) {
     auto running = start_run(command);
     EXPECT_EQ(running->line(), "waiting");
@@ -61,7 +61,7 @@ class CommandOnStores : public Cli, public testing::WithParamInterface<StoreCase
     ::kill(guard, SIGKILL);
     running.signal(SIGKILL);
   }
-  // A holder that nobody tells looks when its renewal is due.
+  // A holder that gets no message notices when its renewal is due.
   void end_lease() {
     world.end_holder(name);
     if (world.traits().validity == Validity::claim) clock_.jump(past_renewal);
@@ -69,8 +69,8 @@ class CommandOnStores : public Cli, public testing::WithParamInterface<StoreCase
   // A wait that ended in the middle of an ask leaves a mark for its ttl.
   testing::AssertionResult nothing_left() { return world.nothing_left_but("a mark", name); }
 
-  // The numbers that a command finds open, besides one that "ls" has of its own. `then` may give it
-  // more than the standard ones.
+  // The descriptors that a command finds open, and one that "ls" opens itself. `then` may open more
+  // than the standard ones.
   Outcome listed_open(
       const Words& before, const std::function<void()>& then = [] {}) const {
     auto made = on_store(
@@ -191,7 +191,7 @@ TEST_P(CommandOnStores, GetsTheLockAtItsFirstTryAfterAWaiterWasKilled) {
 
 TEST_P(CommandOnStores, FindsNothingOfOursOpen) {
   const Words plain = {"run", name, "--"};
-  // Inside a run of the same name it is started in place of holdfast itself.
+  // Inside a run of the same name, holdfast replaces itself by the command.
   for (const Words& before :
        {plain, plain + Words{binary} + plain, Words{"run", "--kill-tree", name, "--"}})
     EXPECT_EQ(listed_open(before).out, "0\n1\n2\n3\n");

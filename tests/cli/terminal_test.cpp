@@ -1,5 +1,5 @@
 // Goal: at a terminal, under a real shell with job control, the keyboard works: the command reads
-// it, Ctrl-C ends it, Ctrl-Z gives the shell back and fg continues.
+// it, Ctrl-C ends the command, Ctrl-Z gives the shell back and fg continues.
 #include "cli.hpp"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ class Terminal : public Cli {
   void type(const std::string& keys) const {
     ASSERT_EQ(::write(keyboard_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
-  // Reads the screen until `text` is on it; passed_ has what stood before.
+  // Reads the screen until `text` is on it; passed_ is what came before.
   bool shows(const std::string& text) {
     for (;;) {
       if (const auto at = screen_.find(text); at != std::string::npos) {
@@ -51,13 +51,13 @@ class Terminal : public Cli {
       screen_.append(part, static_cast<std::size_t>(length));
     }
   }
-  // The command stands in its read, with the terminal in its hands.
+  // The command waits in its read and has the terminal.
   bool reads() const {
     const auto command = pid_in("pid");
     return eventually(
         [&] { return ::tcgetpgrp(keyboard_) == command && state_of(command) == "S"; });
   }
-  // What is typed is shown too, so what is expected is made by the shell.
+  // The terminal echoes what is typed, so the shell has to compose what the test expects.
   void say(const std::string& word) const { type("echo sa''id-" + word + "\n"); }
   bool said(const std::string& word) { return shows("said-" + word); }
 
@@ -137,7 +137,7 @@ TEST_F(Terminal, AScriptAroundItStopsToo) {
 TEST_F(Terminal, InTheBackgroundItRunsAndCanBeBroughtBack) {
   type(binary + " run x -- sh -c 'echo u''p; read line; echo go''t-$line' &\n");
   ASSERT_TRUE(shows("up"));
-  // It wants the keyboard; the shell tells so only when it is asked.
+  // Reading the keyboard stops it; the shell says so only when asked.
   ASSERT_TRUE(eventually([&] {
     type("echo $(jobs) as''ked\n");
     return shows("asked") && passed_.find("Stopped") != std::string::npos;
