@@ -1,5 +1,5 @@
-// In etcd's own layout all keys under NAME/ are in line for NAME: a name that is a part of another,
-// up to a "/", would have that one's holders in its line.
+// In etcd's own layout all keys under NAME/ are in line for NAME. So the holders of any
+// other name that begins with NAME/ are in that line too.
 #include <gtest/gtest.h>
 
 #include "holdfast/holdfast.hpp"

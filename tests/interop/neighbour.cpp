@@ -135,7 +135,7 @@ Neighbour* Neighbourhood::neighbour(const NeighbourCase& row, std::size_t nth) {
   const bool died = it && it->wait(Millis(0));
   if (fresh || died) {
     it = std::make_unique<Neighbour>(row, ground(row));
-    if (!it->ready()) it.reset();  // Once is enough: it may take minutes to find out.
+    if (!it->ready()) it.reset();  // Only once, because it may take minutes to find out.
   }
   return it.get();
 }

@@ -5,7 +5,7 @@
 //   release NAME                     released
 //   visit NAME KIND FOLDER ROUNDS    clean | intruder: acquires, visits a Witness, releases
 //
-// Servers and neighbours take long to start, so all cases share them: a case has a name of its own.
+// Servers and neighbours take long to start, so all cases share them; each uses a name of its own.
 #pragma once
 
 #include <map>
@@ -17,19 +17,19 @@
 
 namespace holdfast::support {
 
-inline constexpr Millis session{20'000};  // so long its locks outlive it, and ours us
+inline constexpr Millis session{20'000};  // how long the locks of a dead process remain
 
-// The server where we meet, and who stands in line there, whoever they are.
+// The server where both meet, and a look at the line there.
 class Ground {
  public:
   virtual ~Ground() = default;
   virtual std::string address() const = 0;
   virtual std::string url() const = 0;
-  virtual std::string name(int of_case) const = 0;  // one that is a name for all
+  virtual std::string name(int of_case) const = 0;  // a name that all libraries accept
   virtual std::size_t in_line(const std::string& name) const = 0;
   virtual std::uint64_t first(
       const std::string& name) const = 0;  // the number of the first in line
-  // Its session or lease is over, as it would be a while after its death.
+  // Ends its session or lease, as would happen a while after its death.
   virtual void end_first(const std::string& name) const = 0;
 };
 
@@ -49,7 +49,7 @@ class Neighbour : public Process {
   Neighbour(const NeighbourCase& row, const Ground& ground);
   bool ready();  // false: it could not be installed
 
-  // From now on this is the lock that is meant.
+  // Sets the lock that the calls below mean.
   void meet(std::string name, std::string kind);
   void start_acquire() { start_acquire(kind_); }
   void start_acquire(const std::string& kind, Millis wait = patient);
@@ -68,13 +68,13 @@ class Neighbour : public Process {
   std::string name_;
 };
 
-// The grounds and neighbours of a process. A neighbour is had by one case at a time.
+// The grounds and neighbours of a process. Only one case at a time uses a neighbour.
 class Neighbourhood {
  public:
   const Ground& ground(const NeighbourCase& row);
-  // Null if it cannot be had: it could not be installed.
+  // Null if it could not be installed.
   Neighbour* neighbour(const NeighbourCase& row, std::size_t nth);
-  void forget(const NeighbourCase& row);  // they are not to be trusted any more
+  void forget(const NeighbourCase& row);  // they cannot be trusted any more
 
  private:
   using Neighbours = std::map<std::size_t, std::unique_ptr<Neighbour>>;

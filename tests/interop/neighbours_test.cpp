@@ -1,5 +1,5 @@
-// The dialects of ZooKeeper and etcd and the libraries they are named after contend for the very
-// same lock, and stand in one line. Skipped, and said so, where a library cannot be had.
+// The dialects of ZooKeeper and etcd and the libraries they are named after contend for the same
+// lock, and stand in one line. Skipped, with a message, where a library is not available.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -83,7 +83,7 @@ TEST_P(Neighbours, WaitsWhileWeHold) {
   ASSERT_TRUE(succeeded(lease));
   EXPECT_EQ(lease->token().value, ground.first(name));
   it().start_brief_acquire();
-  // It is renewed in this dialect as well: by our clock three thirds of it and more have passed.
+  // This dialect renews it as well: by our clock, more than the whole session passes.
   for (int third = 0; third < 3; ++third) {
     const auto left = lease->left();
     jump(session / 3 + Millis(500));
@@ -121,7 +121,7 @@ TEST_P(Neighbours, GetsInWhenWeDie) {
   EXPECT_EQ(ground.in_line(name), 1U);
 }
 
-// Whoever came too early would hold it for good, and the one before it would wait in vain.
+// A process that comes too early would hold it for good, and the one before it would wait in vain.
 TEST_P(Neighbours, StandsInOneLineWithUs) {
   auto& second = another();
   Peer we(url());

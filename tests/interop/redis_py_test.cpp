@@ -1,5 +1,5 @@
-// dialect=string and redis-py's Lock contend for the very same lock. Skipped, and said so, where
-// redis-py cannot be had.
+// dialect=string and redis-py's Lock contend for the same lock. Skipped, with a message, where
+// redis-py is not available.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -63,7 +63,7 @@ TEST_F(RedisPy, WaitsWhileWeHold) {
   auto redis = server.client();
   const auto left = [&] { return redis.command({"PTTL", name}).integer; };
   redis.command({"PEXPIRE", name, "20000"});
-  jump(11s);  // A third of its ttl has passed for us: it is renewed at the server.
+  jump(11s);  // A third of its ttl has passed by our clock, so it is renewed at the server.
   EXPECT_TRUE(eventually([&] { return left() > 20'000; }));
   EXPECT_EQ(peer->ask("acquire " + name + " 60 0.2"), "busy");
   EXPECT_TRUE(lease->valid());

@@ -12,7 +12,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.retry.RetryOneTime;
 import org.apache.zookeeper.data.Stat;
 
-/** Neighbour ADDRESS SESSION_MS: Curator's locks, driven by the lines that neighbour.hpp tells. */
+/** Neighbour ADDRESS SESSION_MS: Curator's locks, driven by the lines in neighbour.hpp. */
 public final class Neighbour {
   private final CuratorFramework client;
   private final Map<String, InterProcessMutex> held = new HashMap<>();
@@ -43,7 +43,7 @@ public final class Neighbour {
     return "held " + numberOf(name);
   }
 
-  /** Of our own node: there is one for a session and a name. */
+  /** The number of our own node: there is one per session and name. */
   private long numberOf(String name) throws Exception {
     long session = client.getZookeeperClient().getZooKeeper().getSessionId();
     for (String child : client.getChildren().forPath(name)) {
@@ -58,7 +58,7 @@ public final class Neighbour {
     return "released";
   }
 
-  /** Java has no flock: an intruder is seen by the count alone. */
+  /** Java has no flock: only the count shows an intruder. */
   private String visit(String name, String kind, String folder, String rounds) throws Exception {
     Path counter = Path.of(folder, "counter");
     InterProcessMutex lock = lock(name, kind);
