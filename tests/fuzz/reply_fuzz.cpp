@@ -1,5 +1,5 @@
-// Goal: whatever a server sends, the reader of Redis replies neither fails nor asks for memory that
-// no data has come for, and says the same however the stream was cut.
+// Goal: whatever a server sends, the reader of Redis replies neither fails nor allocates memory for
+// data that has not come, and its result does not depend on how the stream was cut.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const char& byte : bytes) slowly.hear({&byte, 1});
   require(slowly.told() == whole.told());
 
-  const std::size_t stride = 1 + size / 64;  // every point of a small one
+  const std::size_t stride = 1 + size / 64;  // every byte of a small one
   for (std::size_t cut = 0; cut < size; cut += stride)
     require(told_of({bytes.substr(0, cut), bytes.substr(cut)}) == whole.told());
   return 0;
