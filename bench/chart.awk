@@ -1,6 +1,6 @@
 # Draws what bench/run measured as SVG: one bar a judged line, as long as it is good, beside its goal.
-# The goals differ (at least 20 x, at most 2 requests), so each bar is in shares of its own goal, and
-# whatever crosses the line at 1 has met it.
+# The goals differ (at least 20 x, at most 2 requests), so each bar is a share of its own goal, and
+# a bar that crosses the line at 1 has met it.
 #
 #   awk -v run=TEXT -f bench/chart.awk LINES >CHART.svg      LINES as the programs print them
 
@@ -21,7 +21,7 @@ function line(x, kind) {
 $5 ~ /^at (least|most) / {
   split($5, goal, " ")
   measured = $4 + 0
-  if (goal[3] + 0 == 0) next  # No share of nothing.
+  if (goal[3] + 0 == 0) next  # Nothing can be a share of 0.
   share = goal[2] == "least" ? measured / goal[3] : measured > 0 ? goal[3] / measured : most
   what[++rows] = $1
   judged[rows] = $4 ", goal " $5

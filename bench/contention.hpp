@@ -1,4 +1,4 @@
-// Sixteen that all want one lock, all the time: threads, coroutines, or threads of processes.
+// Sixteen contenders for one lock: threads, coroutines, or threads of processes. They never stop.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace bench {
 constexpr std::size_t contenders = 16;
 
 struct Contention {
-  double handovers = 0;  // a second: changes of owner, for taking it again oneself is none
-  double jain = 0;       // 1: all had it equally often; 1/n: one of n had it always
+  double handovers = 0;  // per second: changes of owner; taking it again oneself is none
+  double jain = 0;       // 1: all had it equally often; 1/n: one of n always had it
 };
 
 template <std::size_t n>
@@ -30,11 +30,11 @@ double jain_index(const std::array<std::uint64_t, n>& turns) {
   return squares > 0 ? sum * sum / (static_cast<double>(n) * squares) : 0;
 }
 
-// Where they meet; in shared memory if they are processes. It counts once all have been there:
-// whoever is alone takes a free lock again and again, which is no handover.
+// Where they meet; in shared memory if they are processes. Counting begins once each has had the
+// lock: one that is alone takes a free lock again and again, which is no handover.
 class Arena {
  public:
-  // By contender `me`, while it has the lock. What is counted is guarded by that lock alone.
+  // Contender `me` calls it while it has the lock. Only that lock guards the counters.
   void visit(std::size_t me) noexcept {
     if (inside_.exchange(me, std::memory_order_relaxed) != nobody) broken_ = true;
     const Phase phase = phase_.load(std::memory_order_relaxed);
@@ -50,7 +50,7 @@ class Arena {
   }
   bool over() const noexcept { return phase_.load(std::memory_order_relaxed) == Phase::over; }
 
-  // `check` may throw: for those who come no more.
+  // `check` throws if a contender has died and will never come.
   template <class Check>
   void gather(Check&& check) {
     const auto give_up = Clock::now() + std::chrono::seconds(30);
@@ -71,7 +71,7 @@ class Arena {
     });
   }
 
-  // Once all have left.
+  // Call it once all have left.
   Contention result(double seconds) const {
     return {static_cast<double>(changes()) / seconds, jain_index(turns_)};
   }

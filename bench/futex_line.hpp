@@ -1,6 +1,6 @@
-// A bare line of futexes: what a handover between threads cannot do without. First come first
-// served, the one who leaves wakes the next. It has no name, no token, no lease, no deadline and no
-// way to leave the line.
+// A bare line of futexes: the least that a handover between threads needs. It is first come first
+// served, and a thread that leaves wakes the next. It has no name, no token, no lease, no deadline
+// and no way to leave the line.
 #pragma once
 
 #include <linux/futex.h>

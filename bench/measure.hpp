@@ -1,7 +1,7 @@
-// What every benchmark shares: rounds, their median and spread, and one line of the table a result.
+// What every benchmark shares: rounds, their median and spread, and a table with a line per result.
 //
-// A figure of its own says little: the machine, its load and its disk decide it. So each program
-// measures holdfast and something bare beside it, in turn, in one run, and compares round by round.
+// A figure on its own says little, because the machine, its load and its disk decide it. So each
+// program measures holdfast and something bare in turn, in one run, and compares round by round.
 //
 //   PROGRAM FOLDER BUILD      an empty folder on a disk, and the one where `holdfast` was built
 #pragma once
@@ -40,14 +40,14 @@ inline Spread spread_of(std::vector<double> values) {
   return {median, values.front(), values.back()};
 }
 
-// One figure of ours, one beside it, and what they make together, round by round.
+// Round by round: our figure, the one beside it, and how they compare.
 struct Rounds {
   std::vector<double> ours;
   std::vector<double> beside;
   std::vector<double> compared;
 };
 
-// Who goes first changes from round to round. The first round warms up and is not counted.
+// The side that goes first changes from round to round. The first round only warms up.
 template <class Ours, class Beside, class Compare>
 Rounds in_turn(int rounds, Ours&& ours, Beside&& beside, Compare&& compare) {
   Rounds result;
@@ -95,7 +95,7 @@ struct Goal {
   }
 };
 
-// What is judged is `measured`; its unit may be "x" for a ratio.
+// The goal judges `measured`; its unit may be "x" for a ratio.
 struct Line {
   std::string what;
   std::string ours;
@@ -114,7 +114,7 @@ inline void print(const Line& line) {
               line.goal.verdict(line.measured.median).c_str());
 }
 
-// Said of what could not be measured here.
+// For what could not be measured here.
 inline void print_missing(const std::string& what, const std::string& why) {
   std::printf("%s\t-\t%s\t-\t-\t-\n", what.c_str(), why.c_str());
 }

@@ -3,8 +3,8 @@
 //   PROGRAM FOLDER BUILD [--seconds N] [--only SIDE] [--store URL]
 //
 //   --seconds N   how long one side is measured in one round
-//   --only SIDE   measures that side alone, as for a profiler
-//   --store URL   holdfast uses that store; what is beside it uses the server nevertheless
+//   --only SIDE   measures that side alone, for a profiler
+//   --store URL   holdfast uses that store; what is beside it still uses the server
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Somebody who takes and gives a free lock, again and again.
+// Takes a free lock and gives it back, again and again.
 #pragma once
 
 #include "measure.hpp"

@@ -10,15 +10,15 @@
 namespace bench {
 
 struct Side {
-  std::string name;  // by which it can be measured alone
+  std::string name;  // selects it to be measured alone
   std::function<double()> measure;
-  std::vector<double> figures{};  // one a round
+  std::vector<double> figures{};  // one per round
 
   double median() const { return spread_of(figures).median; }
 };
 
-// Who goes first changes from round to round. The first round warms up and is not counted. `only`
-// names the one side to measure, for a profiler; empty: all.
+// The side that goes first changes from round to round. The first round only warms up. `only` names
+// the one side to measure, for a profiler; empty: all.
 inline void in_rotation(int rounds, std::string_view only, std::vector<Side*> sides) {
   if (!only.empty()) std::erase_if(sides, [&](const Side* side) { return side->name != only; });
   if (sides.empty()) throw std::runtime_error("there is no side " + std::string(only));
@@ -37,7 +37,7 @@ inline void in_rotation(int rounds, std::string_view only, std::vector<Side*> si
          .unit = ""});
 }
 
-// Nothing is printed of a side that was left out.
+// Prints nothing if one side was left out.
 inline void print_ratio(const std::string& what, const Side& ours, const Side& beside,
                         std::string_view unit, const Goal& goal = {}) {
   if (ours.figures.empty() || beside.figures.empty()) return;
@@ -51,7 +51,7 @@ inline void print_ratio(const std::string& what, const Side& ours, const Side& b
          .goal = goal});
 }
 
-// A figure that is judged by itself, whatever is beside it.
+// For a figure that is judged on its own, whatever is beside it.
 inline void print_figure(const std::string& what, const std::vector<double>& figures,
                          const std::string& unit, const Goal& goal = {},
                          const std::string& beside = "-") {

@@ -1,5 +1,5 @@
 // Goal: sixteen threads on one name of `sqlite:` pass it on at least 20 times as often when the
-// process may do so by itself as when each handover goes through the store.
+// process may hand over by itself as when each handover goes through the store.
 #include "contention.hpp"
 #include "holdfast/holdfast.hpp"
 

@@ -1,6 +1,6 @@
 // Goal: a held lock with a name of 32 bytes takes less than 1 KiB in the client, a waiting
-// coroutine less than 2 KiB. What `memory:` keeps is the store's and lies in the same process, so
-// the client alone is measured on a store that keeps nothing.
+// coroutine less than 2 KiB. `memory:` keeps its data in the same process, so the client alone is
+// measured on a store that keeps nothing.
 #include <poll.h>
 
 #include <atomic>
@@ -86,11 +86,11 @@ std::string name_of(std::size_t number) {
 }
 
 struct Held {
-  Use lease;      // alone …
-  Use with_lock;  // … and with its Lock object
+  Use lease;      // the lease alone
+  Use with_lock;  // the lease and its Lock object
 };
 
-// No renewal is due while it is measured.
+// The ttl is so long that no renewal is due meanwhile.
 Held hold_many(const Store& store) {
   const LockOptions options{.ttl = 24h};
   std::vector<Lease> leases;

@@ -1,6 +1,6 @@
 // Goal: `holdfast run x -- true` on the embedded store takes at most 5 ms more than `flock FILE
-// true`, start of the programs included. So the command links no store's client library: those that
-// ldd lists beside the language's own and ours are counted, and there must be none.
+// true`, start of the programs included. That is why the command links no store's client library:
+// of the libraries that ldd lists, all must be the language's or ours.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

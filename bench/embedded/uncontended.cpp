@@ -1,7 +1,7 @@
-// Goal: to take a free lock of `sqlite:` and give it back costs at most 1.5 times the two bare
-// transactions that this needs: one counts the name's number up and writes the claim, one deletes
-// it. Both are as durable (write-ahead log, synchronous = FULL), in the same folder, with
-// statements prepared once; the bare one keeps what SQLite sets by default beside that.
+// Goal: taking a free lock of `sqlite:` and giving it back costs at most 1.5 times the two bare
+// transactions that this needs: one increments the name's number and writes the claim, one deletes
+// it. Both are equally durable (write-ahead log, synchronous = FULL), in the same folder, with
+// statements prepared once; otherwise the bare one keeps the defaults of SQLite.
 #include <sqlite3.h>
 
 #include <memory>

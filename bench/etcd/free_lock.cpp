@@ -1,5 +1,5 @@
-// Goal: one thread takes and gives a free lock at least as often as etcd's own package for Go and
-// as etcdctl do.
+// Goal: one thread takes and gives back a free lock at least as often as etcd's own Go package and
+// etcdctl do.
 #include "etcd/scene.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// Goal: 5,000 locks of 10 s are kept through followers that are 2 ms away from the leader: for five
-// minutes none is lost, and none is at risk. Of 3,000 locks none is lost when the leader is killed.
+// Goal: 5,000 locks of 10 s are kept through followers that are 2 ms away from the leader: in five
+// minutes none is lost or at risk. Of 3,000 locks none is lost when the leader is killed.
 #include <algorithm>
 #include <thread>
 
@@ -32,7 +32,7 @@ std::string url_of(const std::vector<std::string>& addresses) {
   return "etcd://" + hosts;
 }
 
-// What was seen of many locks until now, and while time passed.
+// Losses and risks until now; renewals and the least time left during the given seconds.
 struct Seen {
   double lost = 0, at_risk = 0, renewed = 0;
   double least_left = 0;  // s
@@ -56,7 +56,7 @@ void hold_many(const ManyLeases& held, int count) {
   if (held.size() != count) throw std::runtime_error("not all of the locks could be had");
 }
 
-// How long 1,500 keep-alives take that begin at once.
+// How long 1,500 keep-alives take that start at the same time.
 class KeepAlives final : private etcd::Watching {
  public:
   explicit KeepAlives(const std::vector<std::string>& addresses)
@@ -64,7 +64,7 @@ class KeepAlives final : private etcd::Watching {
     std::vector<etcd::Later<etcd::LeaseGranted>> asked;
     for (int i = 0; i < 1500; ++i) asked.push_back(client_.grant(600s, deadline_));
     for (const auto& later : asked) leases_.push_back(answer_of(later).lease);
-    once();  // The streams are opened, and the leader is found, if it is known.
+    once();  // Opens the streams and finds the leader, if it is known.
   }
   ~KeepAlives() { client_.close(); }
   double seconds() {
@@ -114,7 +114,7 @@ void measure_followers(EtcdCluster& cluster, double seconds) {
   if (!same) bench::print_missing(what, "another member leads now");
 }
 
-// It is back after each round.
+// Each round ends with the killed leader back in the cluster.
 void measure_death(EtcdCluster& cluster) {
   constexpr int count = 3000, rounds = 3;
   std::vector<double> lost, left;

@@ -1,6 +1,6 @@
 // Goal: sixteen threads of one process that want one lock pass it on at least 20 times as often as
-// etcd's own package for Go and as etcdctl; at least 4 times as often as the package if each time
-// the server does it; and each gets its turn.
+// etcd's own Go package and etcdctl do; at least 4 times as often as the package if every handover
+// goes through the server; and each gets its turn.
 #include "etcd/scene.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// What every benchmark on etcd starts with: a server that is set up as most are, and whose data is
+// What every benchmark on etcd starts with: a server that is configured as most are, with its data
 // on the disk.
 #pragma once
 

@@ -1,6 +1,6 @@
-// From the release in one process to the return of acquire() in another, beside etcd's own package
-// for Go and etcdctl. Who waits has done so for longer than the 100 ms within which the package may
-// not hear of a release: that is seen in one_process.cpp.
+// The time from the release in one process to the return of acquire() in another, beside etcd's own
+// Go package and etcdctl. The waiter has waited for more than 100 ms, because in that time the
+// package may not hear of a release: one_process.cpp shows it.
 #include "etcd/scene.hpp"
 
 namespace {

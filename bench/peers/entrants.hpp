@@ -1,4 +1,4 @@
-// How the peers are started. What they need is put into the build, under bench/peers.
+// How the peers are started. What they need is installed into the build tree, under bench/peers.
 #pragma once
 
 #include "peers/race.hpp"
@@ -13,7 +13,7 @@ class Entrants {
         address_(std::move(address)) {}
 
   Entrant ours() const { return ours("holdfast", url_); }
-  Entrant strict() const {  // nothing is handed over inside the process
+  Entrant strict() const {  // no handover inside the process
     return ours("handover=off", with_option(url_, "handover=off"));
   }
   Entrant curator() const {

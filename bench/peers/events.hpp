@@ -1,4 +1,4 @@
-// What is raced: figures for Race::run().
+// What a race measures: figures for Race::run().
 #pragma once
 
 #include <thread>
@@ -15,8 +15,8 @@ inline double one_process(Runner& runner, double seconds) {
   return had.handovers;
 }
 
-// In microseconds: from the moment when one process begins to give a lock up to the moment when
-// another, which has waited for `settled`, has it.
+// In microseconds: from the moment when one process begins to give back a lock until another, which
+// has waited for `settled`, has it.
 class WakeUp {
  public:
   explicit WakeUp(std::chrono::milliseconds settled) : settled_(settled) {}

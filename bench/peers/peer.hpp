@@ -1,12 +1,12 @@
-// A library's lock as a program that measures it; ours is one of them. All obey the same lines, so
-// that all are measured alike:
+// A program that measures one library's lock; ours is one of them. All obey the same lines, so that
+// all are measured alike:
 //
-//   pairs SECONDS       {"a_second": N}               one thread takes and gives a free lock
+//   pairs SECONDS       {"a_second": N}               one thread takes and gives back a free lock
 //   contended SECONDS   {"a_second": N, "jain": N}    changes of owner, 16 threads and one lock
 //   take                {"at": N}                     got it then, in ns of the monotonic clock
-//   give                {"at": N}                     began then to give it back
+//   give                {"at": N}                     began to give it back then
 //
-// They stay for all rounds: a virtual machine is to be warm when it is measured.
+// They stay for all rounds, so that a virtual machine is warm when it is measured.
 #pragma once
 
 #include <stdexcept>
@@ -21,7 +21,7 @@ class Peer {
   using Command = std::vector<std::string>;
   explicit Peer(const Command& command) : process_(command) {}
 
-  // False: it could not be installed, which it does first.
+  // A peer installs itself first; false if it could not.
   bool ready() try {
     return process_.read(std::chrono::minutes(5)) == "ready";
   } catch (const std::exception&) {

@@ -1,4 +1,4 @@
-// A race: our lock and those of others, measured in turn on one server.
+// A race: our lock and other libraries' locks, measured in turn on one server.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace bench {
 struct Entrant {
   std::string name;
   Peer::Command command;
-  bool fetched = true;    // so it may be that it cannot be had
-  bool warms_up = false;  // a virtual machine, which is at its best after half a minute
+  bool fetched = true;    // so it may be unavailable
+  bool warms_up = false;  // a virtual machine: at its best after half a minute
 };
 
 class Runner {
@@ -53,7 +53,7 @@ class Race {
     }
   }
 
-  // figure(runner, seconds) measures it for that long.
+  // figure(runner, seconds) measures the runner for that long.
   template <class Figure>
   void run(Figure&& figure) {
     constexpr int rounds = 5;
@@ -67,14 +67,14 @@ class Race {
     in_rotation(rounds, only_, sides);
   }
 
-  // Nothing is printed of those who are not there.
+  // Prints nothing if one of the two is missing.
   void compare(const std::string& what, const std::string& ours, const std::string& other,
                std::string_view unit, const Goal& goal = {}) const {
     const Runner* const left = find(ours);
     const Runner* const right = find(other);
     if (left && right) print_ratio(what + " / " + other, left->side, right->side, unit, goal);
   }
-  // The second figure, by itself.
+  // The second figure alone.
   void show(const std::string& what, const std::string& name, const std::string& unit,
             const Goal& goal = {}) const {
     if (const Runner* const runner = find(name)) print_figure(what, runner->second, unit, goal);

@@ -28,7 +28,7 @@ class Bare {
     return next();
   }
 
-  // In a pipeline: append() any number, then next() as often.
+  // For a pipeline: append() any number, then call next() as often.
   void append(Words words) {
     std::array<const char*, 8> bytes;
     std::array<std::size_t, 8> sizes;
@@ -68,8 +68,8 @@ class Bare {
   std::unique_ptr<redisContext, Free> context_;
 };
 
-// The least that may be called a lock: taken with an owner and an end, and given back by its owner
-// alone. Two EVALSHA a pair.
+// The least that may be called a lock: it has an owner and expires, and only its owner gives it
+// back. Two EVALSHA per pair.
 class BareScripts {
  public:
   explicit BareScripts(Bare& bare)
@@ -84,7 +84,7 @@ class BareScripts {
   void drop(std::string_view key) {
     bare_.append({"EVALSHA", release_, "1", key, "sixteen bytes id"});
   }
-  // A refusal would be cheaper than what is measured.
+  // A refusal costs less than a grant and would spoil the figure.
   static void expect_granted(const Bare::Reply& reply) {
     if (reply->type != REDIS_REPLY_STATUS) throw std::runtime_error("a bare lock was not granted");
   }
@@ -98,8 +98,8 @@ class BareScripts {
   std::string release_;
 };
 
-// A lock made of one token in a list: the least that a handover by the server may cost. It has no
-// owner and no end.
+// A lock made of one token in a list: the least that a handover by the server can cost. It has no
+// owner and never expires.
 class BareToken {
  public:
   explicit BareToken(int port) : bare_(port) {}

@@ -18,7 +18,7 @@
 
 namespace bench {
 
-// Made before the processes that share it.
+// Make it before the processes that share it.
 template <class T>
 class Shared {
  public:
@@ -38,7 +38,7 @@ class Shared {
   T* value_;
 };
 
-// The maker must have no threads, and so no open store. None of them outlives this object.
+// Its maker must have no threads, and so no open store. No child outlives this object.
 class Forked {
  public:
   template <class Body>
@@ -56,7 +56,7 @@ class Forked {
 
   const std::vector<pid_t>& running() const { return running_; }
 
-  // Throws if one has failed.
+  // Throws if a process has failed.
   void check() { reap(WNOHANG); }
   void join() {
     while (!running_.empty()) reap(0);
@@ -96,7 +96,7 @@ class Forked {
   }
 
   std::vector<pid_t> running_;
-  int failed_ = 0;  // as waitpid() says it
+  int failed_ = 0;  // a status of waitpid()
 };
 
 inline double processor_seconds(pid_t process) {
@@ -111,7 +111,7 @@ inline double processor_seconds(pid_t process) {
   return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// Pages shared with others count in part, so that a sum over processes is true.
+// Pages shared with others count in part, so that a sum over processes is right.
 inline double proportional_bytes(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/smaps_rollup");
   for (std::string word; file >> word;)

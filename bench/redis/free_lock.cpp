@@ -1,5 +1,5 @@
-// Goal: one thread takes and gives a free lock at least 0.9 times as often as a bare blocking
-// client that sends as many requests, which are two.
+// Goal: one thread takes and gives back a free lock at least 0.9 times as often as a bare blocking
+// client that sends as many requests, namely two.
 #include "pairs.hpp"
 #include "redis/scene.hpp"
 

@@ -1,5 +1,5 @@
-// Goal: twenty processes of ten waiting threads, all for one lock that is held, send fewer than
-// fifty requests in five seconds. What they cost besides is shown.
+// Goal: twenty processes with ten threads each, all waiting for one held lock, send fewer than
+// fifty requests in five seconds. Their other costs are shown.
 #include <array>
 #include <atomic>
 #include <thread>

@@ -1,5 +1,5 @@
-// Goal: 32 locks, each taken and given all the time. 32 coroutines do at least 0.75 times, 32
-// blocking threads at least 0.5 times as many pairs as one bare connection with 32 keys in a
+// Goal: 32 locks, each taken and given back all the time. 32 coroutines do at least 0.75 times, and
+// 32 blocking threads at least 0.5 times, as many pairs as one bare connection with 32 keys in a
 // pipeline.
 #include <array>
 #include <atomic>
@@ -21,10 +21,10 @@ using Locks = std::vector<holdfast::Lock>;
 
 struct Done {
   double pairs_a_second = 0;
-  std::uint64_t pairs = 0;  // in all, until the last had left
+  std::uint64_t pairs = 0;  // in all, until the last worker ended
 };
 
-// What 32 workers do. They are timed once they are under way.
+// Counts what 32 workers do. Timing begins once they are under way.
 class Tally {
  public:
   bool over() const { return over_.load(std::memory_order_relaxed); }
@@ -81,7 +81,7 @@ holdfast::support::Detached take_and_give(const holdfast::Lock& lock, Tally& tal
 Done by_coroutines(const Locks& locks, double span) {
   Tally tally;
   for (std::size_t me = 0; me < many; ++me) {
-    const auto held = locks[me].acquire().value();  // Else it might never return to us.
+    const auto held = locks[me].acquire().value();  // Else it might never suspend.
     take_and_give(locks[me], tally, me);
   }
   return tally.result(span);
@@ -147,7 +147,7 @@ void measure(const redis::Scene& scene) {
   bench::print_figure("memory of the client after these", {bench::Use::now().resident / 1e6}, "MB",
                       {Goal::Side::at_most, 10});
 
-  // Fewer than two would be no comparison: each pair must have been at the server.
+  // With fewer than two the comparison would be unfair: each pair must have reached the server.
   const auto requests_of = [&](auto&& work) {
     redis::Requests requests(scene.port());
     const auto pairs = static_cast<double>(work(0.05).pairs);

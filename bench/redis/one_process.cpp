@@ -1,6 +1,6 @@
-// Goal: sixteen of one process want one lock. As threads they pass it on at least 4 times as often
-// as sixteen bare clients pass a token by BLPOP, and at least 0.6 times as often as a bare line of
-// futexes; as coroutines at least 20 times as often as BLPOP; and each gets its turn.
+// Goal: sixteen contenders of one process want one lock. Threads pass it on at least 4 times as
+// often as sixteen bare clients pass a token by BLPOP, and at least 0.6 times as often as a bare
+// line of futexes; coroutines at least 20 times as often as BLPOP; and each gets its turn.
 #include "contention.hpp"
 #include "futex_line.hpp"
 #include "redis/scene.hpp"
@@ -38,7 +38,7 @@ Contention by_coroutines(const holdfast::Lock& lock, Span span) {
   Arena arena;
   std::atomic<std::size_t> left{0};
   {
-    const auto held = lock.acquire().value();  // Else the first might never return to us.
+    const auto held = lock.acquire().value();  // Else the first might never suspend.
     for (std::size_t me = 0; me < contenders; ++me) compete(lock, arena, me, left);
   }
   arena.gather([] {});

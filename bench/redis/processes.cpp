@@ -1,6 +1,6 @@
 // Goal: four processes with four threads each want one lock. They pass it on at least as often as
-// sixteen bare clients pass a token by BLPOP, at least 0.6 times as often if nothing is passed on
-// inside a process; for at most two requests each; and each process gets its turn.
+// sixteen bare clients pass a token by BLPOP, and at least 0.6 times as often without handovers
+// inside a process; with at most two requests per handover; and each process gets its turn.
 #include "contention.hpp"
 #include "redis/scene.hpp"
 
@@ -19,7 +19,7 @@ using Span = std::chrono::duration<double>;
 struct Had {
   double handovers = 0;
   double jain = 0;      // over processes
-  double requests = 0;  // a handover
+  double requests = 0;  // per handover
 };
 
 // hold(i, work) calls work() while thread `i` of this process has the lock.
@@ -74,7 +74,7 @@ Had contend(const redis::Scene& scene, Span span, Watch watch, Body&& body) {
   std::array<std::uint64_t, processes> turns{};
   for (std::size_t me = 0; me < contenders; ++me) turns[me / threads] += arena->turns()[me];
   const auto changes = static_cast<double>(arena->changes());
-  // In hundredths: what is under way at either end is more than the last digits.
+  // In hundredths, because requests under way at either end weigh more than the further digits.
   return {changes / seconds, bench::jain_index(turns), std::round(100 * requests / changes) / 100};
 }
 

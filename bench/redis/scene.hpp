@@ -12,7 +12,7 @@ namespace bench::redis {
 class Scene {
  public:
   Scene(const Place& place, const Options& options) : options_(options), server_(place.folder) {
-    // By a process of its own, for those that fork may not have opened a store.
+    // In a process of its own, because a process that forks must not have opened a store.
     Forked(1, [&](std::size_t) { open().init(holdfast::Init::as_new).value(); }).join();
   }
 
@@ -31,7 +31,7 @@ class Scene {
   Server server_;
 };
 
-// Nobody waits for ever for a lock that is broken.
+// Nobody waits for ever for a broken lock.
 inline holdfast::LockOptions patient() { return {.wait = std::chrono::seconds(60)}; }
 
 // The body of main().

@@ -1,4 +1,4 @@
-// A redis-server of one's own, and what is counted there.
+// A redis-server of the benchmark's own, and the number of requests that it gets.
 #pragma once
 
 #include <arpa/inet.h>
@@ -79,9 +79,9 @@ class Server {
   pid_t pid_;
 };
 
-// Counts the requests that clients send, from its making to count(). The server's own counts do not
-// tell them from the calls inside scripts; MONITOR does. It slows the server, so nothing is timed
-// beside it.
+// Counts the requests that clients send, from its construction to count(). The server's own
+// counters include the calls inside scripts; MONITOR tells them apart. It slows the server, so
+// nothing is timed meanwhile.
 class Requests {
  public:
   explicit Requests(int port) : port_(port), monitor_(port) { monitor_.command({"MONITOR"}); }

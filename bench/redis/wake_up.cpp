@@ -1,5 +1,5 @@
-// Goal: from the release in one process to the return of acquire() in another takes at most 1.5
-// times as long as from LPUSH to the return of BLPOP.
+// Goal: the time from the release in one process to the return of acquire() in another is at most
+// 1.5 times the time from LPUSH to the return of BLPOP.
 #include <array>
 #include <atomic>
 #include <thread>
@@ -16,7 +16,7 @@ namespace redis = bench::redis;
 constexpr int rounds = 7;
 constexpr std::size_t most_trials = 10'000;
 
-// How far each of the two processes is, in trials.
+// How far each of the two processes has come, in trials.
 struct Stage {
   std::atomic<std::size_t> held{0};
   std::atomic<std::size_t> asking{0};

@@ -1,4 +1,4 @@
-// Goal: one thread takes and gives a free lock at least as often as Curator and as kazoo do.
+// Goal: one thread takes and gives back a free lock at least as often as Curator and kazoo do.
 #include "zookeeper/scene.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // Goal: sixteen threads of one process that want one lock pass it on at least 20 times as often as
-// Curator's and as kazoo's; at least 1.2 times as often as Curator's if each time the server does
-// it; and each gets its turn.
+// Curator's and kazoo's do; at least 1.2 times as often as Curator's if every handover goes through
+// the server; and each gets its turn.
 #include "zookeeper/scene.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// What every benchmark on ZooKeeper starts with: a server that is set up as most are, and whose
-// data is on the disk.
+// What every benchmark on ZooKeeper starts with: a server that is configured as most are, with its
+// data on the disk.
 #pragma once
 
 #include "peers/entrants.hpp"

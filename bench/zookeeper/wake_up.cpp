@@ -1,4 +1,4 @@
-// From the release in one process to the return of acquire() in another, beside Curator and kazoo.
+// The time from release in one process to acquire() returning in another, beside Curator and kazoo.
 #include "zookeeper/scene.hpp"
 
 namespace {

@@ -8,13 +8,13 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryOneTime;
 
-/** Peer ADDRESS: Curator's InterProcessMutex, by the lines that all peers obey (see peer.hpp). */
+/** Peer ADDRESS: Curator's InterProcessMutex, driven by the lines of all peers (see peer.hpp). */
 public final class Peer {
   private static final int CONTENDERS = 16;
 
   private enum Phase { GATHERING, COUNTING, OVER }
 
-  /** What is counted is guarded by the lock that is measured; it counts once all have been there. */
+  /** The measured lock guards the counters. Counting begins once each has had the lock. */
   private static final class Arena {
     final long[] turns = new long[CONTENDERS];
     final boolean[] came = new boolean[CONTENDERS];

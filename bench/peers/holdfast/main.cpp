@@ -1,4 +1,4 @@
-// holdfast URL: our own lock, by the lines that all peers obey (see peers/peer.hpp).
+// holdfast URL: our own lock, driven by the lines that all peers obey (see peers/peer.hpp).
 #include <iostream>
 #include <optional>
 #include <sstream>
