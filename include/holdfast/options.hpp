@@ -33,8 +33,7 @@ struct LockOptions {
   Purpose purpose = Purpose::efficiency;
   bool fair = true;              // false: may be granted before others in the store's line
   std::optional<Owner> owner{};  // who may re-enter what acquire… took; unset: nobody
-  // `holdfast ls` shows it; at most 1 KiB. The call that takes these options copies it; for a
-  // Semaphore that is permits(), so the text must live until then.
+  // `holdfast ls` shows it; at most 1 KiB. The call that takes these options copies it.
   std::string_view label{};
   Millis lock_delay{0};  // after a holder died without releasing, nobody enters for this long
   Millis margin{0};      // lost() fires this long before the end; 0: max(50 ms, ttl/20)

@@ -179,8 +179,11 @@ RwLock Store::rw_lock(LockName name, const LockOptions& options) const {
 }
 
 Semaphore Store::semaphore(LockName name, std::uint32_t permits, const LockOptions& options) const {
-  return Semaphore([shop = shop_, name = name.bytes(), permits, options](std::uint32_t weight) {
-    return make_lock(shop, name, options, Kind::semaphore, permits, weight);
+  return Semaphore([shop = shop_, name = name.bytes(), permits, options,
+                    label = std::string(options.label)](std::uint32_t weight) {
+    LockOptions wanted = options;
+    wanted.label = label;
+    return make_lock(shop, name, wanted, Kind::semaphore, permits, weight);
   });
 }
 

@@ -85,6 +85,21 @@ TEST_P(Options, Label) {
   takes({.label = "two\nlines \x1b[31m and a \xff"});
 }
 
+// The text may be gone when permits() makes a lock of it.
+TEST_P(Options, LabelOfASemaphoreIsCopied) {
+  HOLDFAST_NEEDS(semaphore);
+  const auto& store = alice.store();
+  auto text = std::make_unique<std::string>(100, 'x');
+  const auto semaphore = store.semaphore(name, 5, {.label = *text});
+  text->assign(100, 'y');
+  text.reset();
+  const auto lease = semaphore.permits(1).acquire();
+  ASSERT_TRUE(succeeded(lease));
+  const auto holders = listed(store, name);
+  ASSERT_EQ(holders.size(), 1U);
+  EXPECT_NE(holders.front().who.find(std::string(100, 'x')), std::string::npos);
+}
+
 TEST_P(Options, Permits) {
   HOLDFAST_NEEDS(semaphore);
   const auto most = std::numeric_limits<std::uint32_t>::max();

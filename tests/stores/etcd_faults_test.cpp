@@ -147,6 +147,25 @@ TEST_F(EtcdFaults, WatchesAreOpenedAgainAfterARestart) {
   EXPECT_TRUE(waiter.enters());
 }
 
+// Its key is read again after that, at a revision that is not its own.
+TEST_F(EtcdFaults, AHolderWhoseWatchBrokeCanStillLowerItsLease) {
+  const EtcdServer other_server;
+  const EtcdAdmin admin(other_server.port());
+  const auto watchers = [&] { return admin.figure("etcd_debugging_mvcc_watcher_total "); };
+  Proxy proxy(other_server.port());
+  const auto alice = client("etcd://" + proxy.address());
+  const auto lock = alice.rw_lock(name);
+  auto lease = lock.write().acquire();
+  ASSERT_TRUE(succeeded(lease));
+  ASSERT_TRUE(eventually([&] { return watchers() == 1; }));
+  proxy.reset();
+  ASSERT_TRUE(eventually([&] { return watchers() == 0; }));
+  other_server.ctl({"put", "another", "key"});
+  ASSERT_TRUE(eventually([&] { return watchers() == 1; }));
+  EXPECT_TRUE(succeeded(lock.downgrade(*lease)));
+  EXPECT_TRUE(lease->valid());
+}
+
 // ── what the server refuses ──────────────────────────────────────────────────────────────────────
 
 TEST_F(EtcdFaults, WithoutSpaceNothingIsTakenAndEverythingGivenBack) {  // S26

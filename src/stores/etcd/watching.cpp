@@ -74,7 +74,7 @@ bool EtcdStore::watch_own(const EntryPtr& entry) noexcept try {
     const std::lock_guard lock(mutex_);
     if (entry->over || entry->own_watch == 0) return true;
     watch.key = entry->key;
-    watch.from = entry->modified + 1;
+    watch.from = std::max(entry->modified, entry->own_read) + 1;
     id = ++last_watch_;
     watched_[id] = {entry, true};
     entry->own_watch = id;
@@ -98,7 +98,11 @@ Flow EtcdStore::watch_own_again(EntryPtr entry) {
   if (found.done() && found.all.empty()) co_return own_changed(entry, true);
   if (found.done()) {
     if (layout_.says_revoked(found.all.front().value)) own_changed(entry, false);
-    set_modified(*entry, found.revision);
+    set_modified(*entry, found.all.front().modified);
+    {
+      const std::lock_guard lock(mutex_);
+      entry->own_read = found.revision;
+    }
     if (watch_own(entry)) co_return;
   }
   // Renewals will see what became of the key; the claim's next ask watches it again.
