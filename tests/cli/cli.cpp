@@ -163,7 +163,12 @@ std::string state_of(pid_t process) {
 
 bool alive(pid_t process) {
   const auto state = state_of(process);
-  return !state.empty() && state != "Z" && state != "X";
+  if (state != "Z") return !state.empty() && state != "X";
+  // A killed process keeps its files until the last of its threads is gone, too.
+  std::error_code gone;
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task",
+                                                    gone);
+  return std::distance(begin(threads), end(threads)) > 1;
 }
 
 std::vector<pid_t> children_of(pid_t process) {
