@@ -178,13 +178,17 @@ TEST(CalmSentinels, MayNameMoreMastersThanAreKept) {
                  "\r\n"};
     }
     if (command.front() != "SUBSCRIBE" || moved.exchange(true)) return std::nullopt;
-    const std::string channel = "$14\r\n+switch-master\r\n";
-    std::string said = "*3\r\n$9\r\nsubscribe\r\n" + channel + ":1\r\n";
+    const auto bulk = [](const std::string& word) {
+      return "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+    };
+    std::string said = "*3\r\n" + bulk("subscribe") + bulk("+switch-master") + ":1\r\n";
     for (int i = 0; i < named; ++i) {
+      said += "*3\r\n";
       const std::string text = "m 127.0.0.1 1 127.1." + std::to_string(i / 250) + "." +
                                std::to_string(1 + i % 250) + " 1";
-      said += "*3\r\n$7\r\nmessage\r\n" + channel + "$" + std::to_string(text.size()) + "\r\n" +
-              text + "\r\n";
+      said += bulk("message");
+      said += bulk("+switch-master");
+      said += bulk(text);
     }
     return Say{said};
   });

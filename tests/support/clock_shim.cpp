@@ -62,7 +62,12 @@ void before_a_timer_is_set() noexcept {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
-  if (::pthread_create(&thread, nullptr, watch, nullptr) != 0) ::abort();
+  // While another thread is in exec, none can be made; that thread ends all others in a moment.
+  for (int tries = 0; ::pthread_create(&thread, nullptr, watch, nullptr) != 0; ++tries) {
+    if (tries == 5'000) ::abort();
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -241,7 +241,10 @@ void KeepAlives::leave(std::size_t place) noexcept {
   {
     const std::lock_guard lock(mutex_);
     left_ = 0;
-    if (leader_ == place) leader_.reset();
+    if (leader_ == place) {
+      leader_.reset();
+      look_from_ = {};
+    }
   }
   break_off(place);
 }
