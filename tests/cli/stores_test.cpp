@@ -120,6 +120,26 @@ TEST_P(CommandOnStores, GetsTheLockInItsTurn) {
   EXPECT_TRUE(nothing_left());
 }
 
+// A store may let it in for a short time only, until it has heard of it.
+TEST_P(CommandOnStores, GetsAWholeLeaseInItsTurn) {
+  HOLDFAST_NEEDS(queues);
+  const auto holder = hold();
+  auto made = on_store({"--status-fd", "9", "run", "--ttl", "10s", name, "--", "sleep", "1000"});
+  made.status = true;
+  Running waiter(made);
+  EXPECT_EQ(waiter.line(), "waiting");
+  ASSERT_TRUE(eventually([&] { return waiting(observer_, name) == 1; }));
+  holder->signal(SIGTERM);
+  EXPECT_EQ(holder->wait().code, 128 + SIGTERM);
+  EXPECT_TRUE(waiter.line().starts_with("acquired"));
+  EXPECT_TRUE(eventually([&] {
+    const auto all = listed(observer_, name);
+    return all.size() == 1 && all.front().ttl_left.value_or(10s) > 5s;
+  }));
+  waiter.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait().code, 128 + SIGTERM);
+}
+
 TEST_P(CommandOnStores, WhoseLeaseTheStoreEndedEndsWithItsCommand) {
   const auto holder = hold();
   end_lease();
