@@ -128,8 +128,14 @@ void EtcdServer::stall_disk() {
 }
 
 std::string EtcdServer::ctl(const Arguments& arguments) const {
-  std::vector<std::string> command = {"sh", "-c", R"(exec etcdctl "$@" >"$0" 2>&1)",
-                                      path(answer_file), "--endpoints=" + scheme() + address()};
+  // Its own timeouts, of 2 s and 5 s, are too short for a machine that stands still.
+  std::vector<std::string> command = {"sh",
+                                      "-c",
+                                      R"(exec etcdctl "$@" >"$0" 2>&1)",
+                                      path(answer_file),
+                                      "--endpoints=" + scheme() + address(),
+                                      "--dial-timeout=20s",
+                                      "--command-timeout=20s"};
   if (asks_for_password_) command.push_back("--user=root:" + options_.password);
   if (options_.tls) command.push_back("--cacert=" + authority().file());
   if (options_.client_certificate) {
