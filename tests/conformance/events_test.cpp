@@ -42,7 +42,7 @@ TEST_P(Events, TellTheLifeOfALeaseInOrder) {
 }
 
 TEST_P(Events, TellHandovers) {
-  if (world.traits().handovers == 0) GTEST_SKIP() << "this store has no handovers";
+  HOLDFAST_NEEDS(handovers);
   const auto alice = world.client(diary.options());
   EXPECT_TRUE(eventually([&] {
     auto held = alice.lock(name).acquire();

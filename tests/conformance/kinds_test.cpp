@@ -295,10 +295,9 @@ TEST_P(Kinds, AHeavyWaiterIsNotStarvedByLightOnes) {
   done = true;
 }
 
-// lock() and rw_lock() of one name exclude each other, unless the store speaks a foreign dialect.
+// lock() and rw_lock() of one name exclude each other.
 TEST_P(Kinds, APlainLockIsTheWritingSide) {
   HOLDFAST_NEEDS(rw);
-  if (world.traits().bare_tokens) GTEST_SKIP() << "this store speaks a dialect";
   const auto alice = world.client();
   const auto bob = world.client();
   auto plain = alice.lock(name).acquire();

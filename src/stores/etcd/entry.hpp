@@ -96,8 +96,7 @@ struct Entry {
   std::int64_t listed = 0;  // the revision at which its line was last read
   AskedPtr asked{};         // the last ask that was answered `queued`
   WatchId own_watch = 0;
-  std::int64_t own_read =
-      0;  // the revision at which its own key was last read, to watch from there
+  std::int64_t own_read = 0;  // the revision at which its own key was last read
 
   Standing standing() const;  // as it is written to its key
 };

@@ -212,6 +212,12 @@ Flow KeepAlives::find_leader(std::uint64_t term) {
   if (moved) break_off();
 }
 
+// Requires mutex_. Somebody looks for the leader at once, or nobody would do so again.
+void KeepAlives::forget_leader() noexcept {
+  leader_.reset();
+  look_from_ = {};
+}
+
 void KeepAlives::saw(std::uint64_t term) noexcept {
   if (term <= term_.load(std::memory_order_relaxed)) return;
   {
@@ -219,8 +225,7 @@ void KeepAlives::saw(std::uint64_t term) noexcept {
     if (term <= term_) return;
     const bool first = term_ == 0;
     term_ = term;
-    look_from_ = {};
-    leader_.reset();
+    forget_leader();
     if (first) return;
   }
   break_off();
@@ -230,10 +235,7 @@ void KeepAlives::saw(std::uint64_t term) noexcept {
 void KeepAlives::silent(std::size_t place) noexcept {
   const std::size_t current = connection_.current().place, members = connection_.members();
   const std::lock_guard lock(mutex_);
-  if (leader_ == place) {
-    leader_.reset();
-    look_from_ = {};
-  }
+  if (leader_ == place) forget_leader();
   if ((current + left_) % members == place) left_ = (left_ + 1) % members;
 }
 
@@ -241,10 +243,7 @@ void KeepAlives::leave(std::size_t place) noexcept {
   {
     const std::lock_guard lock(mutex_);
     left_ = 0;
-    if (leader_ == place) {
-      leader_.reset();
-      look_from_ = {};
-    }
+    if (leader_ == place) forget_leader();
   }
   break_off(place);
 }

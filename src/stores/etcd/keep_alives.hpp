@@ -62,6 +62,7 @@ class KeepAlives {
   Lane& choose() noexcept;
   Member& member();
   Flow find_leader(std::uint64_t term);
+  void forget_leader() noexcept;
   void break_off(std::optional<std::size_t> place = {}) noexcept;
 
   Connection& connection_;

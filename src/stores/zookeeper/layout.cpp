@@ -63,7 +63,7 @@ class OwnLayout final : public Layout {
     if (!take(rest, shape.capacity) || !take(rest, '-') || !take(rest, shape.weight) ||
         !take(rest, '-') || !take(rest, child.sequence))
       return std::nullopt;
-    // Each name has only one spelling, so that no foreign node passes for one of ours.
+    // Each name has only one spelling, so that a foreign node cannot pass for a claim.
     child.name = reshaped(child, shape);
     if (child.name != name || shape.weight == 0 || shape.weight > shape.capacity)
       return std::nullopt;
